@@ -1,0 +1,70 @@
+package config
+
+import (
+	"time"
+
+	"stile/verdict"
+)
+
+// Config is the operator's file, checked. A key whose only built value is its
+// default has no field here.
+type Config struct {
+	Listen   Endpoint
+	Metrics  string   // host:port, "" is off
+	Hostname string   // an LDH name
+	DNS      []string // host:port; none: the system's resolvers
+	Store    string   // sqlite:/path
+	SealKey  string   // the path of the private key
+
+	RecipientDelimiter string   // each character ends the mailbox's name
+	GuardedDomains     []string // canonical, lower case
+	MaxMessage         int64    // octets
+
+	Evidence Evidence
+	Records  Records
+
+	Mailboxes []*Mailbox // in the file's order, at least one
+
+	same     map[string]string   // a name of this host, lower case → its canonical domain
+	guarded  map[string]bool     // GuardedDomains
+	known    map[string]*Mailbox // canonical address → mailbox, addresses and aliases
+	warnings []Warning
+}
+
+// Endpoint is where the milter listens.
+type Endpoint struct {
+	Network string // "unix", "tcp" or "systemd"
+	Address string // a path or host:port, "" for systemd
+}
+
+// Evidence says what becomes of the originals.
+type Evidence struct {
+	None bool // nothing is kept
+}
+
+// Records bounds the quarantine store.
+type Records struct {
+	Keep time.Duration
+	Max  int64 // rows
+}
+
+// Mailbox is one guarded mailbox.
+type Mailbox struct {
+	ID      string // [a-z0-9][a-z0-9-]{0,31}
+	Address string // the operator's spelling
+	Aliases []string
+
+	// AlsoAddressed are addresses elsewhere that forward here. They count in
+	// To and Cc and are no recipients.
+	AlsoAddressed []string
+
+	Senders []string // the operator's spelling; senders, then senders_file
+
+	policy verdict.Policy
+}
+
+// Policy is what the mailbox asks of a message.
+func (m *Mailbox) Policy() *verdict.Policy { return &m.policy }
+
+// Warnings are what is allowed and probably not meant, in the order of the lines.
+func (c *Config) Warnings() []Warning { return c.warnings }
