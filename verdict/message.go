@@ -58,7 +58,7 @@ func lowerASCII(s string) string {
 	return s
 }
 
-// values returns the indexes of the fields of that name, top first.
+// indexes returns the places of the fields of that name, top first.
 func indexes(header []Field, name string) []int {
 	var at []int
 	for i, f := range header {

@@ -1,0 +1,117 @@
+package verdict
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+)
+
+// hashBody is SHA-256 of the canonical body (RFC 6376, 3.4.3 and 3.4.4). A
+// bare LF is CRLF, as it is for the rendering; a bare CR is an ordinary octet.
+func hashBody(body io.Reader, simple bool) ([]byte, error) {
+	h := sha256.New()
+	c := canonicalBody{w: h, simple: simple}
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buf)
+		c.write(buf[:n])
+		if err == io.EOF {
+			c.close()
+			return h.Sum(nil), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// canonicalBody writes the canonical form of what it is given to w, which never fails. It
+// keeps state between pieces, so that a line end, a run of white space or of
+// empty lines may be cut anywhere.
+type canonicalBody struct {
+	w      io.Writer
+	simple bool
+	cr     bool // the last octet was CR and is not yet written
+	space  bool // relaxed: white space was seen and is not yet written
+	ends   int  // line ends seen and not yet written
+	wrote  bool
+	out    bytes.Buffer
+}
+
+var crlf = []byte("\r\n")
+
+func (c *canonicalBody) write(p []byte) {
+	for len(p) > 0 {
+		n := bytes.IndexAny(p, "\r\n \t")
+		if n < 0 {
+			n = len(p)
+		}
+		if n > 0 {
+			c.text(p[:n])
+			p = p[n:]
+			continue
+		}
+		c.special(p[0])
+		p = p[1:]
+	}
+	c.w.Write(c.out.Bytes())
+	c.out.Reset()
+}
+
+// special takes an octet that may belong to a line end or to white space.
+func (c *canonicalBody) special(b byte) {
+	switch {
+	case b == '\n':
+		c.cr = false
+		c.endLine()
+	case b == '\r':
+		if c.cr {
+			c.cr = false
+			c.text(crlf[:1])
+		}
+		c.cr = true
+	case c.simple:
+		c.text([]byte{b})
+	default:
+		if c.cr {
+			c.text(nil)
+		}
+		c.space = true
+	}
+}
+
+// text writes octets that stand for themselves, and before them what was held
+// back: empty lines, a bare CR, white space.
+func (c *canonicalBody) text(p []byte) {
+	for ; c.ends > 0; c.ends-- {
+		c.out.Write(crlf)
+	}
+	if c.space {
+		c.out.WriteByte(' ')
+		c.space = false
+	}
+	if c.cr {
+		c.out.WriteByte('\r')
+		c.cr = false
+	}
+	c.out.Write(p)
+	c.wrote = true
+}
+
+// endLine ends a line. White space before it goes in relaxed form.
+func (c *canonicalBody) endLine() {
+	c.space = false
+	c.ends++
+}
+
+func (c *canonicalBody) close() {
+	if c.cr {
+		c.text(nil)
+	}
+	// A body is empty, or its last line has a line end and no empty line
+	// stands behind it. In simple form an empty body is one line end.
+	if c.wrote || c.simple {
+		c.out.Write(crlf)
+	}
+	c.w.Write(c.out.Bytes())
+}

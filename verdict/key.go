@@ -1,0 +1,114 @@
+package verdict
+
+import (
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+// Bounds on an RSA key in bits. The lower is RFC 8301, 3.2; the upper keeps
+// the cost of one verification small. Keys under weakRSA are flagged.
+const (
+	minRSA  = 1024
+	weakRSA = 2048
+	maxRSA  = 8192
+)
+
+// maxKeyRecord bounds a key record in octets; 8192 bits of RSA need 1.4 KiB.
+const maxKeyRecord = 8 << 10
+
+// publicKey is a usable key record (RFC 6376, 3.6.1).
+type publicKey struct {
+	algorithm string // rsa or ed25519
+	der       []byte // p=, decoded
+	testing   bool   // t=y
+	strict    bool   // t=s
+	weak      bool
+}
+
+// parseKey reads the TXT records found at a key's name and says whether there
+// is exactly one key, fit to verify a signature of algorithm a.
+func parseKey(records []string, a string) (k publicKey, ok bool) {
+	// More than one record is undefined (3.6.2.2): which one would it be?
+	if len(records) != 1 {
+		return k, false
+	}
+	if len(records[0]) > maxKeyRecord {
+		return k, false
+	}
+	tags, ok := strictTags(records[0])
+	if !ok {
+		return k, false
+	}
+	if v, there := tags["v"]; there && v != "DKIM1" {
+		return k, false
+	}
+	// h= names the hashes that the owner of the key allows.
+	if h, there := tags["h"]; there && !slices.Contains(colonList(h), "sha256") {
+		return k, false
+	}
+	// s= names the services that the key is for.
+	if s, there := tags["s"]; there && !forMail(colonList(s)) {
+		return k, false
+	}
+	k.algorithm = "rsa"
+	if alg, there := tags["k"]; there {
+		k.algorithm = alg
+	}
+	if k.algorithm+"-sha256" != a {
+		return k, false
+	}
+	flags := colonList(tags["t"])
+	k.testing, k.strict = slices.Contains(flags, "y"), slices.Contains(flags, "s")
+	// An empty p= is a key that was revoked; it decodes to nothing.
+	if k.der, ok = decodeBase64(tags["p"]); !ok {
+		return k, false
+	}
+	return k, k.measure()
+}
+
+func forMail(services []string) bool {
+	return slices.Contains(services, "*") || slices.Contains(services, "email")
+}
+
+// measure reports whether the key data is a key of a size that proves anything.
+func (k *publicKey) measure() bool {
+	if k.algorithm == "ed25519" {
+		return len(k.der) == ed25519.PublicKeySize
+	}
+	pub, ok := parseRSA(k.der)
+	if !ok {
+		return false
+	}
+	bits := pub.N.BitLen()
+	if bits < minRSA {
+		return false
+	}
+	if bits > maxRSA {
+		return false
+	}
+	k.weak = bits < weakRSA
+	return true
+}
+
+// parseRSA takes a SubjectPublicKeyInfo or an RSAPublicKey: RFC 6376 says one
+// in 3.6.1 and shows the other (erratum 3017), and zones hold both.
+func parseRSA(der []byte) (*rsa.PublicKey, bool) {
+	if pub, err := x509.ParsePKIXPublicKey(der); err == nil {
+		key, ok := pub.(*rsa.PublicKey)
+		return key, ok
+	}
+	key, err := x509.ParsePKCS1PublicKey(der)
+	return key, err == nil
+}
+
+// record is the key in its plainest form, for the verifier.
+func (k publicKey) record() string {
+	var b strings.Builder
+	b.WriteString("v=DKIM1; k=" + k.algorithm + "; p=")
+	b.WriteString(base64.StdEncoding.EncodeToString(k.der))
+	return b.String()
+}
