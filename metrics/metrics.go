@@ -1,0 +1,234 @@
+package metrics
+
+import (
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"stile/verdict"
+)
+
+// Unguarded is the policy label of mail that no mailbox of the configuration
+// judged: mail for others, and mail that failed before a mailbox was known.
+const Unguarded = "none"
+
+// NoReason is the reason label of mail that was neither refused nor deferred.
+const NoReason = "none"
+
+// other stands for a label value that is on no list.
+const other = "other"
+
+// The results of a write to the quarantine store.
+const (
+	Stored = "stored" // a new row
+	Folded = "folded" // counted in a row that was there
+	Failed = "failed"
+)
+
+// The results of DKIM, by mailbox and message.
+const dkimPass = "pass"
+
+// dkimReasons are the reasons of a verdict that say what DKIM found. A verdict
+// for another reason was reached without it, or after a pass is not certain.
+var dkimReasons = []verdict.Reason{
+	verdict.Unsigned, verdict.Misaligned, verdict.LengthTag,
+	verdict.BadSignature, verdict.BadKey, verdict.DNS,
+}
+
+// Config says which label values there are beside the fixed ones.
+type Config struct {
+	Policies      []string // the mailboxes' ids
+	LookupResults []string // what Lookup can be told
+	Version       string   // of the build
+	Revision      string   // of the source
+}
+
+// Metrics counts what the process does. It is safe for concurrent use.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	policies []string
+	lookups  []string
+
+	messages    *prometheus.CounterVec
+	last        *prometheus.GaugeVec
+	verdicts    prometheus.Histogram
+	ends        prometheus.Histogram
+	lookupTimes *prometheus.HistogramVec
+	dkim        *prometheus.CounterVec
+	forged      prometheus.Counter
+	quarantine  *prometheus.CounterVec
+	sessions    prometheus.Gauge
+	refused     prometheus.Counter
+}
+
+// New makes the metrics of one process, in a registry of their own.
+func New(c Config) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		policies: append([]string{Unguarded}, c.Policies...),
+		lookups:  append([]string{other}, c.LookupResults...),
+
+		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_messages_total",
+			Help: "Messages by policy, verdict and reason; policy none is mail that no mailbox judged.",
+		}, []string{"policy", "verdict", "reason"}),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "stile_last_message_timestamp_seconds",
+			Help: "When the last message of a policy was answered, in seconds since 1970; 0 before the first.",
+		}, []string{"policy"}),
+		verdicts: histogram("stile_verdict_duration_seconds",
+			"Time to judge one message for all its mailboxes, look-ups included."),
+		ends: histogram("stile_end_of_message_duration_seconds",
+			"Time from the end of a message to its answer."),
+		lookupTimes: prometheus.NewHistogramVec(histogramOpts("stile_dns_lookup_duration_seconds",
+			"Time of a look-up of a key record, by result."), []string{"result"}),
+		dkim: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_dkim_results_total",
+			Help: "What DKIM found for a message and a policy, where the verdict says it.",
+		}, []string{"result"}),
+		forged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "stile_forged_fields_removed_total",
+			Help: "Header fields of incoming mail that had a name of stile's own and were deleted.",
+		}),
+		quarantine: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_quarantine_writes_total",
+			Help: "Records of refused mail written to the quarantine store, by result.",
+		}, []string{"result"}),
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "stile_sessions",
+			Help: "Milter sessions that are open.",
+		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "stile_sessions_refused_total",
+			Help: "Milter connections closed at once because too many were open.",
+		}),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "stile_build_info",
+		Help: "1, with the version and the revision of the source as labels.",
+	}, []string{"version", "revision"})
+	build.WithLabelValues(c.Version, c.Revision).Set(1)
+	m.registry.MustRegister(m.messages, m.last, m.verdicts, m.ends, m.lookupTimes, m.dkim,
+		m.forged, m.quarantine, m.sessions, m.refused, build,
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.zero()
+	return m
+}
+
+// zero makes every series that can be.
+func (m *Metrics) zero() {
+	for _, p := range m.policies {
+		m.last.WithLabelValues(p)
+		m.messages.WithLabelValues(p, string(verdict.Accept), NoReason)
+		for _, r := range verdict.Refusals {
+			m.messages.WithLabelValues(p, string(verdict.Refuse), string(r))
+		}
+		for _, r := range verdict.Deferrals {
+			m.messages.WithLabelValues(p, string(verdict.Defer), string(r))
+		}
+	}
+	for _, r := range m.lookups {
+		m.lookupTimes.WithLabelValues(r)
+	}
+	m.dkim.WithLabelValues(dkimPass)
+	for _, r := range dkimReasons {
+		m.dkim.WithLabelValues(string(r))
+	}
+	for _, r := range []string{Stored, Folded, Failed} {
+		m.quarantine.WithLabelValues(r)
+	}
+}
+
+// histogram has both forms: the native one for servers that take it, buckets
+// for the others.
+func histogram(name, help string) prometheus.Histogram {
+	return prometheus.NewHistogram(histogramOpts(name, help))
+}
+
+func histogramOpts(name, help string) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name:                            name,
+		Help:                            help,
+		Buckets:                         []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  100,
+		NativeHistogramMinResetDuration: time.Hour,
+	}
+}
+
+// Message counts one message for one policy, at the time when it was answered.
+// Policy is a mailbox's id or Unguarded; reason is "" on acceptance.
+func (m *Metrics) Message(policy string, outcome verdict.Outcome, reason verdict.Reason, at time.Time) {
+	policy = m.policy(policy)
+	m.last.WithLabelValues(policy).Set(float64(at.UnixMilli()) / 1000)
+	switch {
+	case outcome == verdict.Accept:
+		m.messages.WithLabelValues(policy, string(verdict.Accept), NoReason).Inc()
+	case outcome == verdict.Refuse && slices.Contains(verdict.Refusals, reason):
+		m.messages.WithLabelValues(policy, string(verdict.Refuse), string(reason)).Inc()
+	case outcome == verdict.Defer && slices.Contains(verdict.Deferrals, reason):
+		m.messages.WithLabelValues(policy, string(verdict.Defer), string(reason)).Inc()
+	default:
+		// What is no verdict is a failure of ours.
+		m.messages.WithLabelValues(policy, string(verdict.Defer), string(verdict.Internal)).Inc()
+	}
+}
+
+// policy is the label value for a policy; an unknown one is none of the
+// configuration's.
+func (m *Metrics) policy(id string) string {
+	if slices.Contains(m.policies, id) {
+		return id
+	}
+	return Unguarded
+}
+
+// DKIM counts what a verdict says about DKIM.
+func (m *Metrics) DKIM(outcome verdict.Outcome, reason verdict.Reason) {
+	if outcome == verdict.Accept {
+		m.dkim.WithLabelValues(dkimPass).Inc()
+		return
+	}
+	if slices.Contains(dkimReasons, reason) {
+		m.dkim.WithLabelValues(string(reason)).Inc()
+	}
+}
+
+// Verdict observes how long judging took.
+func (m *Metrics) Verdict(took time.Duration) { m.verdicts.Observe(took.Seconds()) }
+
+// EndOfMessage observes how long a message's sender waited for the answer.
+func (m *Metrics) EndOfMessage(took time.Duration) { m.ends.Observe(took.Seconds()) }
+
+// Lookup observes one look-up of a key.
+func (m *Metrics) Lookup(result string, took time.Duration) {
+	if !slices.Contains(m.lookups, result) {
+		result = other
+	}
+	m.lookupTimes.WithLabelValues(result).Observe(took.Seconds())
+}
+
+// ForgedRemoved counts n deleted fields.
+func (m *Metrics) ForgedRemoved(n int) { m.forged.Add(float64(n)) }
+
+// QuarantineWrite counts a write: Stored, Folded or Failed. Any other word is
+// a failure.
+func (m *Metrics) QuarantineWrite(result string) {
+	if result != Stored && result != Folded {
+		result = Failed
+	}
+	m.quarantine.WithLabelValues(result).Inc()
+}
+
+// SessionOpened counts a milter session in.
+func (m *Metrics) SessionOpened() { m.sessions.Inc() }
+
+// SessionClosed counts a milter session out.
+func (m *Metrics) SessionClosed() { m.sessions.Dec() }
+
+// SessionRefused counts a connection that was closed at once.
+func (m *Metrics) SessionRefused() { m.refused.Inc() }

@@ -1,0 +1,150 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"pgregory.net/rapid"
+
+	"stile/verdict"
+)
+
+func made() *Metrics {
+	return New(Config{
+		Policies:      []string{"shopping", "post"},
+		LookupResults: []string{"answer", "none", "error"},
+		Version:       "1.2.3",
+		Revision:      "abc",
+	})
+}
+
+func count(t interface {
+	Helper()
+	Fatal(...any)
+}, m *Metrics, names ...string) int {
+	t.Helper()
+	n, err := testutil.GatherAndCount(m.registry, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestNamesAndHelp(t *testing.T) {
+	problems, err := testutil.GatherAndLint(made().registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestEverySeriesIsThereFromTheStart(t *testing.T) {
+	m := made()
+	each := 1 + len(verdict.Refusals) + len(verdict.Deferrals)
+	for _, c := range []struct {
+		name string
+		want int
+	}{
+		{"stile_messages_total", 3 * each},
+		{"stile_last_message_timestamp_seconds", 3},
+		{"stile_verdict_duration_seconds", 1},
+		{"stile_end_of_message_duration_seconds", 1},
+		{"stile_dns_lookup_duration_seconds", 4},
+		{"stile_dkim_results_total", 1 + len(dkimReasons)},
+		{"stile_forged_fields_removed_total", 1},
+		{"stile_quarantine_writes_total", 3},
+		{"stile_sessions", 1},
+		{"stile_sessions_refused_total", 1},
+		{"stile_build_info", 1},
+		{"go_goroutines", 1},
+		{"process_start_time_seconds", 1},
+	} {
+		if got := count(t, m, c.name); got != c.want {
+			t.Errorf("%s: %d series, want %d", c.name, got, c.want)
+		}
+	}
+	want := `
+# HELP stile_messages_total Messages by policy, verdict and reason; policy none is mail that no mailbox judged.
+# TYPE stile_messages_total counter
+`
+	for _, p := range []string{"none", "post", "shopping"} {
+		want += fmt.Sprintf("stile_messages_total{policy=%q,reason=\"none\",verdict=\"accept\"} 0\n", p)
+		for _, r := range verdict.Refusals {
+			want += fmt.Sprintf("stile_messages_total{policy=%q,reason=%q,verdict=\"refuse\"} 0\n", p, string(r))
+		}
+		for _, r := range verdict.Deferrals {
+			want += fmt.Sprintf("stile_messages_total{policy=%q,reason=%q,verdict=\"defer\"} 0\n", p, string(r))
+		}
+	}
+	if err := testutil.GatherAndCompare(m.registry, strings.NewReader(want), "stile_messages_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCounting(t *testing.T) {
+	m := made()
+	at := time.Unix(1700000000, 250e6)
+	m.Message("shopping", verdict.Accept, "", at)
+	m.Message("shopping", verdict.Refuse, verdict.Unlisted, at)
+	m.Message(Unguarded, verdict.Defer, verdict.Shutdown, at)
+	m.DKIM(verdict.Accept, "")
+	m.DKIM(verdict.Refuse, verdict.BadKey)
+	m.DKIM(verdict.Refuse, verdict.Unlisted)
+	m.QuarantineWrite(Folded)
+	m.ForgedRemoved(3)
+	m.SessionOpened()
+	m.SessionOpened()
+	m.SessionClosed()
+	m.SessionRefused()
+	m.Lookup("none", time.Second)
+	m.Verdict(time.Second)
+	m.EndOfMessage(time.Second)
+	for _, c := range []struct {
+		what string
+		got  float64
+		want float64
+	}{
+		{"accept", testutil.ToFloat64(m.messages.WithLabelValues("shopping", "accept", "none")), 1},
+		{"refuse", testutil.ToFloat64(m.messages.WithLabelValues("shopping", "refuse", "unlisted")), 1},
+		{"defer", testutil.ToFloat64(m.messages.WithLabelValues("none", "defer", "shutdown")), 1},
+		{"last", testutil.ToFloat64(m.last.WithLabelValues("shopping")), 1700000000.25},
+		{"last of another", testutil.ToFloat64(m.last.WithLabelValues("post")), 0},
+		{"pass", testutil.ToFloat64(m.dkim.WithLabelValues("pass")), 1},
+		{"bad key", testutil.ToFloat64(m.dkim.WithLabelValues("bad-key")), 1},
+		{"folded", testutil.ToFloat64(m.quarantine.WithLabelValues("folded")), 1},
+		{"forged", testutil.ToFloat64(m.forged), 3},
+		{"sessions", testutil.ToFloat64(m.sessions), 1},
+		{"refused sessions", testutil.ToFloat64(m.refused), 1},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
+		}
+	}
+}
+
+// Whatever a caller passes, no series appears that was not there at the start.
+func TestLabelValuesAreClosed(t *testing.T) {
+	m := made()
+	names := []string{"stile_messages_total", "stile_last_message_timestamp_seconds",
+		"stile_dns_lookup_duration_seconds", "stile_dkim_results_total", "stile_quarantine_writes_total"}
+	before := count(t, m, names...)
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String()
+		outcome, reason := verdict.Outcome(s.Draw(t, "outcome")), verdict.Reason(s.Draw(t, "reason"))
+		if rapid.Bool().Draw(t, "known outcome") {
+			outcome = rapid.SampledFrom([]verdict.Outcome{verdict.Accept, verdict.Refuse, verdict.Defer}).Draw(t, "o")
+		}
+		m.Message(s.Draw(t, "policy"), outcome, reason, time.Now())
+		m.DKIM(outcome, reason)
+		m.Lookup(s.Draw(t, "result"), time.Millisecond)
+		m.QuarantineWrite(s.Draw(t, "write"))
+		if after := count(t, m, names...); after != before {
+			t.Fatalf("%d series, %d at the start", after, before)
+		}
+	})
+}
