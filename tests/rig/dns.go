@@ -1,0 +1,131 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/miekg/dns"
+)
+
+// Mood is how the DNS server answers.
+type Mood int
+
+// The moods.
+const (
+	Answering Mood = iota
+	ServFail       // SERVFAIL to everything
+	Silent         // no answer at all
+)
+
+// DNS is an authoritative server on loopback for TXT records (RFC 1035), on UDP
+// and TCP.
+type DNS struct {
+	Addr    string // host:port
+	Queries *Lines // the name of each question, lower case, one a line
+
+	mu     sync.Mutex
+	txt    map[string][]string
+	mood   Mood
+	udp    *dns.Server
+	tcp    *dns.Server
+	served sync.WaitGroup
+}
+
+func startDNS() (*DNS, error) {
+	// One port number for both: UDP's is taken first, and TCP's may be in use.
+	var packets net.PacketConn
+	var conns net.Listener
+	var err error
+	for range 20 {
+		if packets, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+			return nil, fmt.Errorf("rig: DNS: %w", err)
+		}
+		if conns, err = net.Listen("tcp", packets.LocalAddr().String()); err == nil {
+			break
+		}
+		packets.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rig: DNS: %w", err)
+	}
+	d := &DNS{Addr: packets.LocalAddr().String(), Queries: NewLines(), txt: map[string][]string{}}
+	d.udp = &dns.Server{PacketConn: packets, Handler: d}
+	d.tcp = &dns.Server{Listener: conns, Handler: d}
+	for _, server := range []*dns.Server{d.udp, d.tcp} {
+		ready := make(chan struct{})
+		server.NotifyStartedFunc = func() { close(ready) }
+		d.served.Go(func() { _ = server.ActivateAndServe() }) // ends by Shutdown
+		<-ready
+	}
+	return d, nil
+}
+
+// SetTXT makes the records at name those values; without one the name exists no
+// more.
+func (d *DNS) SetTXT(name string, values ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.txt[strings.ToLower(dns.Fqdn(name))] = values
+}
+
+// SetMood says how queries are answered from now on.
+func (d *DNS) SetMood(m Mood) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mood = m
+}
+
+// ServeDNS answers one query.
+func (d *DNS) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
+	m := new(dns.Msg)
+	m.SetReply(q)
+	m.Authoritative = true
+	if len(q.Question) != 1 {
+		m.Rcode = dns.RcodeFormatError
+		_ = w.WriteMsg(m)
+		return
+	}
+	name := strings.ToLower(q.Question[0].Name)
+	d.mu.Lock()
+	mood, values := d.mood, d.txt[name]
+	d.mu.Unlock()
+	switch {
+	case mood == ServFail:
+		m.Rcode = dns.RcodeServerFailure
+	case len(values) == 0:
+		m.Rcode = dns.RcodeNameError
+	case q.Question[0].Qtype == dns.TypeTXT:
+		for _, v := range values {
+			m.Answer = append(m.Answer, &dns.TXT{
+				Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeTXT, Class: dns.ClassINET, Ttl: 300},
+				Txt: strings255(v),
+			})
+		}
+	}
+	if mood != Silent {
+		if _, udp := w.LocalAddr().(*net.UDPAddr); udp {
+			m.Truncate(512) // RFC 1035, 4.2.1; EDNS is not read
+		}
+		_ = w.WriteMsg(m) // a client that is gone needs no answer
+	}
+	fmt.Fprintln(d.Queries, strings.TrimSuffix(name, "."))
+}
+
+// strings255 cuts a record into character strings (RFC 1035, 3.3).
+func strings255(s string) []string {
+	var out []string
+	for len(s) > 255 {
+		out = append(out, s[:255])
+		s = s[255:]
+	}
+	return append(out, s)
+}
+
+func (d *DNS) stop(ctx context.Context) {
+	_ = d.udp.ShutdownContext(ctx)
+	_ = d.tcp.ShutdownContext(ctx)
+	d.served.Wait()
+}

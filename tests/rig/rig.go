@@ -1,0 +1,141 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Rig is the whole path, running.
+type Rig struct {
+	Dir     string // all files of it
+	Postfix *Postfix
+	DNS     *DNS
+	Signer  *Signer
+	Stile   *Stile
+
+	packages packages
+	ids      ids
+	senders  []*Postfix
+}
+
+// Options chooses what is not the same in every rig.
+type Options struct {
+	Stile  string // the binary to run; "" builds it
+	Config string // put at the end of stile's configuration
+}
+
+// Start starts everything but the daemon, which [Stile.Start] starts. Close
+// ends it.
+func Start(ctx context.Context, o Options) (_ *Rig, err error) {
+	repo, err := findRepo()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rig{}
+	if r.packages, err = findPackages(repo); err != nil {
+		return nil, err
+	}
+	if r.ids, err = accounts(); err != nil {
+		return nil, err
+	}
+	if r.Dir, err = workDir(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	bin := o.Stile
+	if bin == "" {
+		bin = filepath.Join(r.Dir, "stile")
+		if err := buildStile(ctx, repo, bin); err != nil {
+			return nil, err
+		}
+	}
+	if r.DNS, err = startDNS(); err != nil {
+		return nil, err
+	}
+	if r.Signer, err = startSigner(r.packages); err != nil {
+		return nil, err
+	}
+	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), ""); err != nil {
+		return nil, err
+	}
+	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, r.Postfix, r.DNS, o.Config)
+	return r, err
+}
+
+// Build compiles stile once, for several rigs; clean removes it.
+func Build(ctx context.Context) (bin string, clean func() error, err error) {
+	repo, err := findRepo()
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err := workDir()
+	if err != nil {
+		return "", nil, err
+	}
+	bin = filepath.Join(dir, "stile")
+	if err := buildStile(ctx, repo, bin); err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return bin, func() error { return os.RemoveAll(dir) }, nil
+}
+
+// workDir makes a directory that other accounts can pass through. It stands
+// under /tmp whatever TMPDIR says: they may not be able to pass through that.
+func workDir() (string, error) {
+	dir, err := os.MkdirTemp("/tmp", "stile-rig-")
+	if err != nil {
+		return "", fmt.Errorf("rig: %w", err)
+	}
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return "", fmt.Errorf("rig: %w", err)
+	}
+	return dir, nil
+}
+
+// Sender starts another private Postfix, a stranger's: it passes all mail that
+// it is given on to this rig's, and keeps and retries what that one defers.
+func (r *Rig) Sender(ctx context.Context) (*Postfix, error) {
+	dir := filepath.Join(r.Dir, fmt.Sprintf("sender%d", len(r.senders)+1))
+	relay, err := bracketed(r.Postfix.Addr)
+	if err != nil {
+		return nil, err
+	}
+	f, err := startPostfix(ctx, r.packages, r.ids, dir, relay)
+	if err != nil {
+		return nil, err
+	}
+	r.senders = append(r.senders, f)
+	return f, nil
+}
+
+// Close stops what was started and removes the files.
+func (r *Rig) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var errs []error
+	for _, f := range r.senders {
+		errs = append(errs, f.Stop(ctx))
+	}
+	if r.Postfix != nil {
+		errs = append(errs, r.Postfix.Stop(ctx))
+	}
+	if r.Stile != nil {
+		errs = append(errs, r.Stile.Stop(ctx))
+	}
+	if r.Signer != nil {
+		errs = append(errs, r.Signer.stop(ctx))
+	}
+	if r.DNS != nil {
+		r.DNS.stop(ctx)
+	}
+	errs = append(errs, os.RemoveAll(r.Dir))
+	return errors.Join(errs...)
+}
