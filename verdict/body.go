@@ -1,9 +1,9 @@
 package verdict
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"io"
+	"strings"
 )
 
 // hashBody is SHA-256 of the canonical body (RFC 6376, 3.4.3 and 3.4.4). A
@@ -25,9 +25,9 @@ func hashBody(body io.Reader, simple bool) ([]byte, error) {
 	}
 }
 
-// canonicalBody writes the canonical form of what it is given to w, which never fails. It
-// keeps state between pieces, so that a line end, a run of white space or of
-// empty lines may be cut anywhere.
+// canonicalBody writes the canonical form of what it is given to w, which
+// never fails. It keeps state between pieces, so that a line end, a run of
+// white space or of empty lines may be cut anywhere.
 type canonicalBody struct {
 	w      io.Writer
 	simple bool
@@ -35,18 +35,22 @@ type canonicalBody struct {
 	space  bool // relaxed: white space was seen and is not yet written
 	ends   int  // line ends seen and not yet written
 	wrote  bool
-	out    bytes.Buffer
+	out    []byte
 }
 
-var crlf = []byte("\r\n")
+var (
+	crlf     = []byte("\r\n")
+	ordinary = func() (o [256]bool) {
+		for c := range o {
+			o[c] = !strings.ContainsRune("\r\n \t", rune(c))
+		}
+		return o
+	}()
+)
 
 func (c *canonicalBody) write(p []byte) {
 	for len(p) > 0 {
-		n := bytes.IndexAny(p, "\r\n \t")
-		if n < 0 {
-			n = len(p)
-		}
-		if n > 0 {
+		if n := c.run(p); n > 0 {
 			c.text(p[:n])
 			p = p[n:]
 			continue
@@ -54,8 +58,18 @@ func (c *canonicalBody) write(p []byte) {
 		c.special(p[0])
 		p = p[1:]
 	}
-	c.w.Write(c.out.Bytes())
-	c.out.Reset()
+	c.w.Write(c.out)
+	c.out = c.out[:0]
+}
+
+// run counts the octets at the start of p that stand for themselves, single
+// spaces between words among them.
+func (c *canonicalBody) run(p []byte) int {
+	i := 0
+	for i < len(p) && (ordinary[p[i]] || p[i] == ' ' && i > 0 && i+1 < len(p) && ordinary[p[i+1]] && p[i-1] != ' ') {
+		i++
+	}
+	return i
 }
 
 // special takes an octet that may belong to a line end or to white space.
@@ -84,18 +98,27 @@ func (c *canonicalBody) special(b byte) {
 // back: empty lines, a bare CR, white space.
 func (c *canonicalBody) text(p []byte) {
 	for ; c.ends > 0; c.ends-- {
-		c.out.Write(crlf)
+		c.emit(crlf)
 	}
 	if c.space {
-		c.out.WriteByte(' ')
+		c.out = append(c.out, ' ')
 		c.space = false
 	}
 	if c.cr {
-		c.out.WriteByte('\r')
+		c.out = append(c.out, '\r')
 		c.cr = false
 	}
-	c.out.Write(p)
+	c.out = append(c.out, p...)
 	c.wrote = true
+}
+
+// emit writes through, so that a long run of empty lines is not held.
+func (c *canonicalBody) emit(p []byte) {
+	if len(c.out) > 64<<10 {
+		c.w.Write(c.out)
+		c.out = c.out[:0]
+	}
+	c.out = append(c.out, p...)
 }
 
 // endLine ends a line. White space before it goes in relaxed form.
@@ -111,7 +134,7 @@ func (c *canonicalBody) close() {
 	// A body is empty, or its last line has a line end and no empty line
 	// stands behind it. In simple form an empty body is one line end.
 	if c.wrote || c.simple {
-		c.out.Write(crlf)
+		c.out = append(c.out, crlf...)
 	}
-	c.w.Write(c.out.Bytes())
+	c.w.Write(c.out)
 }
