@@ -55,6 +55,10 @@ func read(name string, m *dns.Msg) (answer, error) {
 	if len(txt) > 0 {
 		return positive(m, txt, ttl)
 	}
+	// Records at some other name answer no question of ours (RFC 2181, 5.4.1).
+	if holds(m.Answer, dns.TypeTXT) {
+		return answer{}, errMalformed
+	}
 	if refers(m, end != name) {
 		return answer{}, errReferral
 	}

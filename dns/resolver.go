@@ -173,15 +173,15 @@ func (r *Resolver) lookup(ctx context.Context, name string, admit func(context.C
 
 // fly is one look-up on the wire, and what becomes of its answer.
 func (r *Resolver) fly(ctx context.Context, name string) (txt []string, err error) {
-	start, result := r.now(), Failed
+	// A flight has a goroutine of its own: a panic in it, or in Observe, would
+	// end the whole process instead of deferring one message.
 	defer func() {
-		// A flight has a goroutine of its own: a panic in it would end the
-		// whole process instead of deferring one message.
 		if recover() != nil {
 			txt, err = nil, errInternal
 		}
-		r.observe(result, r.now().Sub(start))
 	}()
+	start, result := r.now(), Failed
+	defer func() { r.observe(result, r.now().Sub(start)) }()
 	ctx, cancel := context.WithTimeout(ctx, r.budget)
 	defer cancel()
 	select {
@@ -190,6 +190,11 @@ func (r *Resolver) fly(ctx context.Context, name string) (txt []string, err erro
 	case <-ctx.Done():
 		result = Busy
 		return nil, fmt.Errorf("dns: too many look-ups at once: %w", verdict.ErrBusy)
+	}
+	// The flight before this one may have landed since the caller looked.
+	if txt, ok := r.cache.get(name, r.now()); ok {
+		result = Cached
+		return txt, nil
 	}
 	a, err := r.ask(ctx, name)
 	if err != nil {
