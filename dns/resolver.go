@@ -1,11 +1,13 @@
 package dns
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -113,10 +115,14 @@ func hostPort(s string) bool {
 // there, or names none, means the one on this host (resolv.conf(5)).
 func systemServers(path string) ([]string, error) {
 	local := []string{"127.0.0.1:53"}
-	c, err := dns.ClientConfigFromFile(path)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return local, nil
 	}
+	if err != nil {
+		return nil, fmt.Errorf("dns: the system's name servers: %w", err)
+	}
+	c, err := dns.ClientConfigFromReader(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("dns: the system's name servers: %w", err)
 	}
