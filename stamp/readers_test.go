@@ -1,0 +1,127 @@
+package stamp
+
+import (
+	"encoding/json"
+	"mime"
+	"net/mail"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// python reads JSON strings, each a raw message, and answers with what both of
+// its mail policies decode, each as its documentation says.
+const python = `
+import email, email.policy, json, sys
+from email.header import decode_header, make_header
+answers = []
+for raw in json.load(sys.stdin):
+    raw = raw.encode("ascii")
+    old = email.message_from_bytes(raw)
+    new = email.message_from_bytes(raw, policy=email.policy.default)
+    answers.append({
+        "compat32": str(make_header(decode_header(old["Stile-Rendering"]))),
+        "default": str(new["Stile-Rendering"]),
+        "again": str(email.message_from_bytes(new.as_bytes(), policy=email.policy.default)["Stile-Rendering"]),
+        "verdict": str(new["Stile-Verdict"]),
+        "defects": len(new.defects) + len(new["Stile-Rendering"].defects) + len(old.defects),
+    })
+json.dump(answers, sys.stdout)
+`
+
+// pythonPath is where the system's own Python is.
+const pythonPath = "/usr/bin/python3"
+
+// readerFences are fences of every kind and size, the same in each run.
+func readerFences() []string {
+	fences := []string{sampleFence, "+-- =?utf-8?q?x?= \n|\n| \n|  a  \n| \t\n" + sampleFence}
+	seed := uint64(0)
+	for _, kind := range []string{"english", "german", "chinese", "emoji", "symbols", "mixed"} {
+		for _, limit := range []int{2000, fenceLimit} {
+			for _, longest := range []int{4, 60, 2000} {
+				seed++
+				fences = append(fences, growFence([]string{kind}, limit, longest, seed))
+			}
+		}
+	}
+	return fences
+}
+
+// TestPython decodes stamped messages by Python's email package, both of its
+// policies, to the exact fence. It needs Python and fails without it; -short
+// leaves it out.
+func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Log("left out: -short")
+		return
+	}
+	fences := readerFences()
+	var messages, want []string
+	for _, fenceText := range fences {
+		for _, end := range []string{"\n", "\r\n"} {
+			messages = append(messages, text(sampleHeader(t, sampleVerdict(), fenceText), end))
+			want = append(want, fenceText)
+		}
+	}
+	input, err := json.Marshal(messages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), pythonPath, "-I", "-c", python)
+	command.Stdin = strings.NewReader(string(input))
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v", pythonPath, err)
+	}
+	var answers []struct {
+		Compat32, Default, Again, Verdict string
+		Defects                           int
+	}
+	if err := json.Unmarshal(output, &answers); err != nil {
+		t.Fatal(err)
+	}
+	if len(answers) != len(messages) {
+		t.Fatalf("%d answers for %d messages", len(answers), len(messages))
+	}
+	verdictValue, err := sampleVerdict().value()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range answers {
+		for policy, decoded := range map[string]string{"compat32": got.Compat32, "default": got.Default, "default, written and read again": got.Again} {
+			if decoded != want[i] {
+				t.Errorf("message %d, %s: %q\nwant %q", i, policy, decoded, want[i])
+			}
+		}
+		if got.Verdict != relaxed(verdictValue) {
+			t.Errorf("message %d: the verdict %q", i, got.Verdict)
+		}
+		if got.Defects != 0 {
+			t.Errorf("message %d: %d defects", i, got.Defects)
+		}
+	}
+}
+
+// Go's net/mail gives the raw value, mime.WordDecoder the exact fence.
+func TestNetMail(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		fenceText := drawFence(rt)
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(rt, "line end")
+		m, err := mail.ReadMessage(strings.NewReader(text(sampleHeader(t, sampleVerdict(), fenceText), end)))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Stile-Rendering"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got != fenceText {
+			rt.Fatalf("got %q\nwant %q", got, fenceText)
+		}
+		if _, err := ParseVerdict(m.Header.Get("Stile-Verdict")); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
