@@ -1,0 +1,199 @@
+package milter
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-milter"
+)
+
+// errLost is what the library is told, and logs, when a write fails.
+var errLost = errors.New("milter: the connection is lost")
+
+// conn is the MTA's connection as the library sees it. It reads whole frames,
+// so that each is inspected before the library has an octet of it, and sets a
+// deadline for every read and write. To the library every end is io.EOF, which
+// it does not log; what there is to say is said here, in constant words.
+//
+// Read, Write and Close are called by the session's goroutine alone.
+type conn struct {
+	net.Conn
+	limits  limits
+	session *session
+	closed  func()
+	end     sync.Once
+
+	frame      []byte // the frame in hand, length included; its array is used again
+	unread     []byte // what the library has not taken of it
+	negotiated bool
+	broken     bool // nothing more is read
+
+	mu        sync.Mutex
+	stopping  bool // the server wants to end
+	inMessage bool // MAIL was seen and its message not answered
+}
+
+// Read gives the library the frame in hand, and the next one when it has it all.
+func (c *conn) Read(p []byte) (int, error) {
+	if len(c.unread) == 0 && !c.next() {
+		c.broken = true
+		return 0, io.EOF
+	}
+	n := copy(p, c.unread)
+	c.unread = c.unread[n:]
+	return n, nil
+}
+
+// next reads a frame and inspects it.
+func (c *conn) next() bool {
+	if c.broken {
+		return false
+	}
+	if !c.readFrame() {
+		return false
+	}
+	code, data := milter.Code(c.frame[4]), c.frame[5:]
+	switch inspect(code, data) {
+	case ends:
+		c.session.log.connection(connBadFrame)
+		return false
+	case spoils:
+		c.session.spoil(causeFrame)
+	}
+	if !c.inOrder(code, data) {
+		return false
+	}
+	c.unread = c.frame
+	return true
+}
+
+// inOrder lets nothing but the negotiation be first, and lets it be once.
+func (c *conn) inOrder(code milter.Code, data []byte) bool {
+	if (code == milter.CodeOptNeg) == c.negotiated {
+		c.session.log.connection(connBadFrame)
+		return false
+	}
+	if c.negotiated {
+		return true
+	}
+	c.negotiated = true
+	// Without a leading space or the asked macros a message would be judged by
+	// other octets than those that were signed, or for another recipient.
+	if !readOffer(data).meets() {
+		c.session.log.connection(connPoorOffer)
+		return false
+	}
+	return true
+}
+
+// readFrame reads one frame: a length, a command and its data.
+func (c *conn) readFrame() bool {
+	var head [4]byte
+	c.waitForFrame()
+	if _, err := io.ReadFull(c.Conn, head[:]); err != nil {
+		return c.readFailed(err, connIdle)
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	// A frame without a command is none (milter protocol).
+	if n == 0 {
+		c.session.log.connection(connBadFrame)
+		return false
+	}
+	// What the length promises is allocated.
+	if n > maxFrame {
+		c.session.log.connection(connBadFrame)
+		return false
+	}
+	// The whole frame has one deadline: an octet now and then does not
+	// prolong it.
+	if err := c.SetReadDeadline(time.Now().Add(c.limits.frame)); err != nil {
+		return c.readFailed(err, connSlow)
+	}
+	if size := 4 + int(n); cap(c.frame) < size {
+		c.frame = make([]byte, size)
+	} else {
+		c.frame = c.frame[:size]
+	}
+	copy(c.frame, head[:])
+	if _, err := io.ReadFull(c.Conn, c.frame[4:]); err != nil {
+		return c.readFailed(err, connSlow)
+	}
+	return true
+}
+
+// readFailed says what a failed read means, if it means something.
+func (c *conn) readFailed(err error, timeout string) bool {
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping() {
+		c.session.log.connection(timeout)
+	}
+	return false
+}
+
+// waitForFrame sets the deadline until which the next frame may begin.
+func (c *conn) waitForFrame() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wait := c.limits.idle
+	if c.stopping && !c.inMessage {
+		wait = c.limits.linger
+	}
+	// A failure shows at the read.
+	_ = c.SetReadDeadline(time.Now().Add(wait))
+}
+
+// Write writes a part of a reply.
+func (c *conn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.limits.write)); err != nil {
+		c.broken = true
+		return 0, errLost
+	}
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.broken = true
+		return n, errLost
+	}
+	return n, nil
+}
+
+// Close ends the session. The library calls it once, when its loop ends.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	c.end.Do(func() {
+		c.session.close()
+		c.closed()
+	})
+	return err
+}
+
+// abort closes the connection under a session that runs, which then ends.
+// It is called by the server.
+func (c *conn) abort() { _ = c.Conn.Close() }
+
+// stop asks the session to end when it is between two messages. It is called
+// by the server.
+func (c *conn) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
+	if !c.inMessage {
+		_ = c.SetReadDeadline(time.Now().Add(c.limits.linger))
+	}
+}
+
+func (c *conn) isStopping() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stopping
+}
+
+// setInMessage notes whether a message is in hand.
+func (c *conn) setInMessage(in bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inMessage = in
+}

@@ -1,0 +1,44 @@
+// Package milter knows one thing: how Postfix hands a message over and hears
+// what becomes of it.
+//
+// It speaks the milter protocol through go-milter, with one Server of that
+// library for each connection, so that one session object lives as long as the
+// connection does. Beneath the library stands a connection of our own that
+// reads whole frames, checks them, and keeps deadlines. The life of one message
+// is session.endOfMessage; everything before it only collects.
+//
+// # Security
+//
+// No verdict leaves before the end of a message, but for the answer 550 to an
+// address of a guarded domain that is no mailbox. Whatever goes wrong (a frame
+// that the library would misread, a command out of order, a macro that is not
+// there, a full disk, a panic) ends in 451 or in a closed connection, which the
+// MTA answers by milter_default_action = tempfail; never in a message that goes
+// on. Modifications are sent after every record is durable and nothing but the
+// answer is left to do; an MTA drops them if the answer is 451.
+//
+// Memory for a connection is bounded: one frame (128 KiB), a header (a little
+// over 256 KiB) and 256 KiB of body; the rest of a body is in an unlinked file
+// of mode 0600, max_message octets at most. Connections are bounded in number
+// and in time.
+//
+// Nothing that a sender wrote reaches a log line or a reply: replies are
+// constant texts with the message's id, a log line holds constant words, the
+// validated queue id and client address, sizes, the reduced address of a
+// refusal and, of accepted mail, the list entry and d=.
+//
+// # Diagnostics
+//
+// One line for each guarded mailbox of a message, or one with policy=none
+// where there is none, at INFO for decisions and at WARN for deferrals, which
+// name their cause by a constant word (see cause). The library beneath writes
+// to the standard logger of package log when a write fails or when it panics;
+// it has no other text to write, since frames that it would complain about
+// never reach it.
+//
+// # Limits
+//
+// HDR_LEADSPC and SETSYMLIST must be offered (Postfix 2.6 and later); an MTA
+// that does not is logged and its connection closed. The no-reply bits of the
+// protocol are not used.
+package milter

@@ -1,0 +1,155 @@
+package milter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"stile/metrics"
+	"stile/verdict"
+)
+
+// withheld stands for an address that could carry a sentence.
+const withheld = "withheld"
+
+// cause is the constant word by which the log names what went wrong.
+type cause string
+
+// The causes of a deferral.
+const (
+	causeVerdict    cause = "verdict"    // judging could not decide; the reason says why
+	causeOrder      cause = "order"      // a command was out of order
+	causeFrame      cause = "frame"      // a frame was not as the protocol has it
+	causeNoMacro    cause = "no-macro"   // {rcpt_addr} did not come with RCPT
+	causeRecipients cause = "recipients" // too many recipients
+	causeForged     cause = "forged"     // too many forged fields
+	causeSpool      cause = "spool"      // the body could not be kept
+	causeArgument   cause = "argument"   // the MTA might not find a recipient to be taken out
+	causeRender     cause = "render"     // the message could not be rendered
+	causeStamp      cause = "stamp"      // the stamp could not be made
+	causeStore      cause = "store"      // the record could not be made durable
+	causeSend       cause = "send"       // the modifications could not be sent
+	causePanic      cause = "panic"      // a bug; a line of its own says where
+)
+
+// causeOf names an error of prepare.
+func causeOf(err error) cause {
+	switch {
+	case errors.Is(err, errArgument):
+		return causeArgument
+	case errors.Is(err, errRender):
+		return causeRender
+	default:
+		return causeStamp
+	}
+}
+
+// What there is to say of a connection.
+const (
+	connBadFrame  = "a frame is not as the protocol has it; connection closed"
+	connPoorOffer = "the MTA does not offer leading spaces (HDR_LEADSPC), SKIP, the choice of macros (SETSYMLIST) " +
+		"and changes of header and recipients; connection closed"
+	connIdle = "nothing came for too long; connection closed"
+	connSlow = "a frame did not come whole in time; connection closed"
+	connFull = "too many sessions; connection closed"
+)
+
+// logger writes what happens, in words of our own and validated values only.
+type logger struct{ *slog.Logger }
+
+// connection says why a connection ends.
+func (l logger) connection(what string) { l.Warn("milter", slog.String("event", what)) }
+
+// line begins every line of a message.
+func (l logger) line(level slog.Level, m *message, more ...slog.Attr) {
+	queue := m.queue
+	if queue == "" {
+		queue = "-"
+	}
+	l.LogAttrs(context.Background(), level, "message", append([]slog.Attr{slog.String("queue", queue)}, more...)...)
+}
+
+// outcome is the part that every decision has.
+func outcome(id, policy string, o verdict.Outcome, r verdict.Reason) []slog.Attr {
+	if r == "" {
+		r = metrics.NoReason
+	}
+	return []slog.Attr{
+		slog.String("id", id), slog.String("policy", policy),
+		slog.String("verdict", string(o)), slog.String("reason", string(r)),
+	}
+}
+
+func (l logger) accepted(s *session, d decision) {
+	l.line(slog.LevelInfo, &s.msg, append(outcome(s.msg.id, d.policy, d.outcome, ""),
+		slog.String("from", d.accepted.Entry()), slog.String("d", d.accepted.Domain()),
+		slog.Int64("size", s.msg.size), slog.String("client", s.client))...)
+}
+
+func (l logger) refused(s *session, d decision) {
+	attrs := append(outcome(d.record.ID, d.policy, d.outcome, d.reason),
+		slog.String("address", dash(d.record.Address)), slog.String("addr", dash(d.record.AddressHash)),
+		slog.String("proved", d.record.Proved), slog.Int64("size", s.msg.size), slog.String("client", s.client))
+	if d.record.Signer != "" {
+		attrs = append(attrs, slog.String("signer", d.record.Signer))
+	}
+	l.line(slog.LevelInfo, &s.msg, attrs...)
+}
+
+func (l logger) deferred(s *session, policy string, r verdict.Reason, why cause) {
+	l.line(slog.LevelWarn, &s.msg, append(outcome(s.msg.id, policy, verdict.Defer, r),
+		slog.String("cause", dash(string(why))), slog.String("client", s.client))...)
+}
+
+// passed is mail that no mailbox judged. Its body was not read to the end, so
+// it has no size.
+func (l logger) passed(s *session) {
+	l.line(slog.LevelInfo, &s.msg, append(outcome(s.msg.id, metrics.Unguarded, verdict.Accept, ""),
+		slog.String("client", s.client))...)
+}
+
+// noMailbox is a recipient that was answered 550.
+func (l logger) noMailbox(s *session) {
+	l.line(slog.LevelInfo, &s.msg, slog.String("id", s.msg.id),
+		slog.String("event", "an address of a guarded domain is no mailbox; answered 550"),
+		slog.String("client", s.client))
+}
+
+func (l logger) keysNotKept(m *message) {
+	l.line(slog.LevelWarn, m, slog.String("id", m.id),
+		slog.String("event", "the keys that verified were not kept"))
+}
+
+// panicked says where it happened. It is called from the deferred function that
+// recovers.
+func (l logger) panicked(m *message) {
+	l.line(slog.LevelError, m, slog.String("id", m.id),
+		slog.String("event", "a bug: the handler of a message panicked"), slog.String("at", where()))
+}
+
+// where names the functions that were running, innermost first.
+func where() string {
+	const depth = 16
+	pc := make([]uintptr, depth)
+	frames := runtime.CallersFrames(pc[:runtime.Callers(5, pc)])
+	var at []string
+	for {
+		f, more := frames.Next()
+		if f.Function != "" {
+			at = append(at, f.Function[strings.LastIndexByte(f.Function, '/')+1:]+":"+strconv.Itoa(f.Line))
+		}
+		if !more {
+			return strings.Join(at, " < ")
+		}
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,118 @@
+package milter
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"math"
+	"strings"
+	"time"
+
+	"stile/stamp"
+	"stile/verdict"
+)
+
+// Bounds on what is remembered of a message beside its header and body.
+const (
+	maxForged     = 256 << 10 // octets of the names of forged fields, 32 more for each
+	maxRecipients = 1 << 20   // octets of the arguments of guarded recipients, 32 more for each
+	perEntry      = 32
+)
+
+// message is what is known of the message in hand.
+type message struct {
+	id         string // ULID; the same in reply, log, record and stamp
+	queue      string // the MTA's id, or "-"
+	nullSender bool
+	late       bool  // it began after the server was asked to stop
+	fault      cause // the first thing that went wrong; "" is nothing
+
+	recipients    []recipient // those that concern a mailbox
+	recipientSize int
+	others        int // how many do not
+
+	header     []verdict.Field // no more than shows that it is too large
+	headerSize int
+	forged     []verdict.Field // all fields with a name of ours, names only
+	forgedSize int
+
+	size int64 // octets of the whole message, kept or not
+	sum  hash.Hash
+	body spool
+}
+
+// begin makes a new message of m. The body is kept in dir, limit octets of it;
+// 0 is no limit.
+func (m *message) begin(now time.Time, dir string, limit int64) {
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
+	m.body.close()
+	*m = message{
+		id:    newID(now),
+		queue: "-",
+		sum:   sha256.New(),
+		body:  spool{dir: dir, limit: limit},
+	}
+}
+
+// concerned reports whether a mailbox of the configuration, or an address that
+// ought to be one, is among the recipients.
+func (m *message) concerned() bool { return len(m.recipients) > 0 }
+
+// addField takes a field as the MTA has it: LF for each line end inside.
+func (m *message) addField(name, value string) cause {
+	f := verdict.Field{Name: name, Value: strings.ReplaceAll(value, "\n", "\r\n")}
+	if len(stamp.Forged([]verdict.Field{{Name: name}})) > 0 {
+		m.forged = append(m.forged, verdict.Field{Name: name})
+		m.forgedSize += len(name) + perEntry
+	}
+	// What has to be deleted must be counted, and cannot without end.
+	if m.forgedSize > maxForged {
+		m.forged = nil
+		return causeForged
+	}
+	if !m.concerned() {
+		return ""
+	}
+	m.count(f.Name, ":", f.Value, "\r\n")
+	// One field over the limits is enough for the verdict to see that.
+	if len(m.header) > verdict.MaxFields {
+		return ""
+	}
+	if m.headerSize > verdict.MaxHeader {
+		return ""
+	}
+	m.header = append(m.header, f)
+	m.headerSize += len(f.Name) + len(f.Value) + len(":\r\n")
+	return ""
+}
+
+// endHeader takes the empty line.
+func (m *message) endHeader() { m.count("\r\n") }
+
+// addBody takes a piece of the body. What is over max_message is counted and
+// not kept.
+func (m *message) addBody(chunk []byte) cause {
+	m.size += int64(len(chunk))
+	m.sum.Write(chunk)
+	if _, err := m.body.Write(chunk); err != nil {
+		return causeSpool
+	}
+	return ""
+}
+
+func (m *message) count(parts ...string) {
+	for _, p := range parts {
+		m.size += int64(len(p))
+		m.sum.Write([]byte(p))
+	}
+}
+
+// judged is the message as judging takes it.
+func (m *message) judged() verdict.Message {
+	return verdict.Message{Header: m.header, Body: m.body.section(), Size: m.size, NullSender: m.nullSender}
+}
+
+// digest is SHA-256 of the message, in hex.
+func (m *message) digest() string { return hex.EncodeToString(m.sum.Sum(nil)) }

@@ -1,0 +1,106 @@
+package milter
+
+import (
+	"errors"
+	"strings"
+
+	"stile/config"
+	"stile/metrics"
+)
+
+// recipient is one that concerns a mailbox.
+type recipient struct {
+	argument string          // of RCPT, without its angle brackets
+	mailbox  *config.Mailbox // nil: an address of a guarded domain that is none
+}
+
+// policies are the ids of the guarded mailboxes among the recipients, in the
+// order of the configuration.
+func (s *session) policies() []string {
+	var ids []string
+	for _, m := range s.mailboxes() {
+		ids = append(ids, m.ID)
+	}
+	if len(ids) == 0 {
+		return []string{metrics.Unguarded}
+	}
+	return ids
+}
+
+// mailboxes are the guarded mailboxes among the recipients, each once, in the
+// order of the configuration.
+func (s *session) mailboxes() []*config.Mailbox {
+	wanted := map[*config.Mailbox]bool{}
+	for _, r := range s.msg.recipients {
+		wanted[r.mailbox] = true
+	}
+	var all []*config.Mailbox
+	for _, m := range s.server.o.Config.Mailboxes {
+		if wanted[m] {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// addRecipient notes a recipient that concerns a mailbox.
+func (m *message) addRecipient(r recipient) cause {
+	m.recipientSize += len(r.argument) + perEntry
+	if m.recipientSize > maxRecipients {
+		return causeRecipients
+	}
+	m.recipients = append(m.recipients, r)
+	return ""
+}
+
+// errArgument: the MTA might not find the recipient by its argument.
+var errArgument = errors.New("milter: a recipient's argument is not plain")
+
+// deletable is the text by which the MTA finds the recipient: the argument's
+// own bytes without a leading source route (RFC 5321, appendix C), with which
+// it finds none. It compares addresses as it parsed them; what two parsings
+// could read as two, comments and white space, is an error, since a recipient
+// that is not found gets the mail.
+func (r recipient) deletable() (string, error) {
+	address := r.argument
+	if strings.HasPrefix(address, "@") {
+		at := outside(address, func(c byte) bool { return c == ':' })
+		if at < 0 {
+			return "", errArgument
+		}
+		address = address[at+1:]
+	}
+	if address == "" {
+		return "", errArgument
+	}
+	if outside(address, isOdd) >= 0 {
+		return "", errArgument
+	}
+	return address, nil
+}
+
+// isOdd holds for what is no part of a plain address outside quotes.
+func isOdd(c byte) bool { return c <= ' ' || c == 127 || strings.IndexByte("()<>,;:", c) >= 0 }
+
+// outside finds the first octet for which holds is true outside quoted strings
+// and address literals (RFC 5321, 4.1.2), or -1. An octet that such a part
+// leaves open ends at is one that holds.
+func outside(s string, holds func(byte) bool) int {
+	quoted, literal := false, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"' && !literal:
+			quoted = !quoted
+		case quoted:
+		case c == '[':
+			literal = true
+		case c == ']':
+			literal = false
+		case !literal && holds(c):
+			return i
+		}
+	}
+	return -1
+}

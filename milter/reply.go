@@ -1,0 +1,23 @@
+package milter
+
+import "github.com/emersion/go-milter"
+
+// The answers. Texts are constant but for the message's id, so that a sender
+// learns nothing from them but that: a deferral for a look-up and one for a
+// full disk read the same. None holds "%", which the MTA would take for its own
+// (milter-protocol: SMFIR_REPLYCODE).
+var (
+	replyNoMailbox = reply("550 5.1.1 No such mailbox here")
+	replySkip      = milter.NewResponse(byte(milter.ActSkip), nil)
+)
+
+// replyTryLater keeps the message with its sender (RFC 3463: X.7.1).
+func replyTryLater(id string) milter.Response {
+	return reply("451 4.7.1 Message not decided, try again later (id " + id + ")")
+}
+
+// reply does not end what the library takes for a message, as its TempFail and
+// Reject would.
+func reply(text string) milter.Response {
+	return milter.NewResponseStr(byte(milter.ActReplyCode), text)
+}

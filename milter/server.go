@@ -1,0 +1,231 @@
+package milter
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-milter"
+	"github.com/oklog/ulid/v2"
+
+	"stile/config"
+	"stile/metrics"
+	"stile/quarantine"
+	"stile/stamp"
+	"stile/verdict"
+)
+
+// Options are what a Server works with.
+type Options struct {
+	Config  *config.Config
+	Store   *quarantine.Store
+	Lookup  verdict.LookupTXT
+	Sealer  *stamp.Sealer
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+
+	Now         func() time.Time // the clock; nil: the system's
+	SpoolDir    string           // for bodies over 256 KiB; "": the system's folder for temporary files
+	MaxSessions int              // connections at once; 0: 256
+	Grace       time.Duration    // for messages in hand when Serve is to end; 0: 30 s
+}
+
+// limits are the times that a session keeps.
+type limits struct {
+	idle     time.Duration // until the next frame begins: more than Postfix's smtpd_timeout of 300 s
+	frame    time.Duration // for the rest of a frame
+	write    time.Duration // for one write
+	linger   time.Duration // until the next frame begins, between two messages of a session that is to end
+	decision time.Duration // from the end of a message to its answer: less than milter_command_timeout of 30 s
+	abandon  time.Duration // from the end of Grace until connections are cut
+	backOff  time.Duration // after the first failed Accept; it doubles
+	maxBack  time.Duration
+}
+
+var usual = limits{
+	idle:     10 * time.Minute,
+	frame:    30 * time.Second,
+	write:    10 * time.Second,
+	linger:   time.Second,
+	decision: 20 * time.Second,
+	abandon:  2 * time.Second,
+	backOff:  5 * time.Millisecond,
+	maxBack:  time.Second,
+}
+
+// Server is the milter.
+type Server struct {
+	o      Options
+	limits limits
+	log    logger
+
+	base   context.Context // ends when messages in hand are to be given up
+	giveUp context.CancelFunc
+
+	sessions sync.WaitGroup
+	mu       sync.Mutex
+	conns    map[*conn]struct{}
+}
+
+// New makes a Server. All options but the last four must be given.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = 256
+	}
+	if o.Grace == 0 {
+		o.Grace = 30 * time.Second
+	}
+	s := &Server{o: o, limits: usual, log: logger{o.Log}, conns: make(map[*conn]struct{})}
+	s.base, s.giveUp = context.WithCancel(context.Background())
+	return s
+}
+
+// Serve takes connections from ln until ctx ends or taking them fails for good,
+// and closes ln. Before it returns every session has ended: one with a message
+// in hand may finish it within Grace, what begins later is answered 451. The
+// error is nil when ctx ended. Serve is called once.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	stop := context.AfterFunc(ctx, func() { _ = ln.Close() })
+	defer stop()
+	err := s.accept(ctx, ln)
+	_ = ln.Close()
+	s.drain()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("milter: no more connections: %w", err)
+}
+
+// accept starts a session for each connection.
+func (s *Server) accept(ctx context.Context, ln net.Listener) error {
+	wait := s.limits.backOff
+	for {
+		nc, err := ln.Accept()
+		if err == nil {
+			wait = s.limits.backOff
+			s.start(nc)
+			continue
+		}
+		if !isTemporary(err) {
+			return err
+		}
+		s.log.Warn("milter", slog.String("event", "a connection could not be taken; trying again"), slog.Any("error", err))
+		pause := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		case <-pause.C:
+		}
+		wait = min(2*wait, s.limits.maxBack)
+	}
+}
+
+// isTemporary reports whether accepting may succeed later: the connection is
+// gone, or the system is short of something.
+func isTemporary(err error) bool {
+	for _, e := range temporary {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// start begins a session, or closes the connection if there are too many.
+func (s *Server) start(nc net.Conn) {
+	c := &conn{Conn: nc, limits: s.limits}
+	c.closed = func() { s.forget(c) }
+	session := &session{server: s, conn: c, log: s.log, client: "-"}
+	c.session = session
+	if !s.admit(c) {
+		s.o.Metrics.SessionRefused()
+		s.log.connection(connFull)
+		_ = nc.Close()
+		return
+	}
+	library := &milter.Server{
+		NewMilter: func() milter.Milter { return session },
+		Actions:   wantActions,
+		Protocol:  wantProtocol,
+		SymList:   macroList(),
+	}
+	// It returns at once: the session runs in a goroutine of its own, and the
+	// second Accept fails.
+	_ = library.Serve(&single{conn: c})
+}
+
+// admit counts a session in, if there is room.
+func (s *Server) admit(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.conns) >= s.o.MaxSessions {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	s.sessions.Add(1)
+	s.o.Metrics.SessionOpened()
+	return true
+}
+
+// forget counts a session out.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	s.o.Metrics.SessionClosed()
+	s.sessions.Done()
+}
+
+// drain ends all sessions: those between two messages soon, those with one in
+// hand when it is answered or Grace is over.
+func (s *Server) drain() {
+	defer s.giveUp()
+	s.each((*conn).stop)
+	ended := make(chan struct{})
+	go func() {
+		s.sessions.Wait()
+		close(ended)
+	}()
+	if within(ended, s.o.Grace) {
+		return
+	}
+	s.giveUp()
+	if within(ended, s.limits.abandon) {
+		return
+	}
+	s.each((*conn).abort)
+	<-ended
+}
+
+func (s *Server) each(f func(*conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		f(c)
+	}
+}
+
+func within(ended <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// newID makes the id of a message or a record.
+func newID(now time.Time) string {
+	return ulid.MustNew(ulid.Timestamp(now), rand.Reader).String()
+}

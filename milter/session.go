@@ -1,0 +1,289 @@
+package milter
+
+import (
+	"context"
+	"net"
+	"net/textproto"
+
+	"github.com/emersion/go-milter"
+
+	"stile/verdict"
+)
+
+// state is how far the MTA has come.
+type state int
+
+const (
+	opened     state = iota // the connection is there
+	connected               // CONNECT was seen, and no message is in hand
+	envelope                // MAIL was seen
+	recipients              // RCPT was seen
+	inHeader
+	inBody // the header's end was seen
+)
+
+// session is what one connection is to go-milter: an SMTP session with any
+// number of messages. All of its methods but those of its conn run in one
+// goroutine.
+type session struct {
+	server    *Server
+	conn      *conn
+	log       logger
+	state     state
+	client    string // the SMTP client's address, or "-"
+	simulated bool   // the MTA plays the session for mail that came otherwise
+	msg       message
+}
+
+var _ milter.Milter = (*session)(nil)
+
+// endOfMessage is the life of one message.
+func (s *session) endOfMessage(m *milter.Modifier) milter.Response {
+	ctx, cancel := context.WithTimeout(s.server.base, s.server.limits.decision)
+	defer cancel()
+	s.msg.queue = queueID(m)
+
+	// Where a command is missing, so may be a part of the message.
+	if s.state != inBody {
+		s.spoil(causeOrder)
+	}
+	// What was not wholly received is not decided.
+	if s.msg.fault != "" {
+		return s.deferAll(verdict.Internal, s.msg.fault)
+	}
+	// What began after the order to stop is for whoever comes after.
+	if s.msg.late {
+		return s.deferAll(verdict.Shutdown, "")
+	}
+
+	// Each mailbox judges it. One that cannot decide now decides for all, for
+	// the sender hears one answer; nothing has been written or sent yet.
+	c := verdict.Open(s.msg.judged(), s.env())
+	all := s.judge(ctx, c)
+	if reason, deferred := s.anyDeferred(all); deferred {
+		return s.deferAll(reason, causeVerdict)
+	}
+
+	// For those who accept it, it is rendered, sealed and stamped; fields that
+	// only stile may write go from all mail, whoever it is for.
+	e, err := s.prepare(all)
+	if err != nil {
+		return s.deferAll(verdict.Internal, causeOf(err))
+	}
+
+	// A refusal is on disk before anyone hears of it.
+	if err := s.record(ctx, c, all); err != nil {
+		return s.deferAll(verdict.Store, causeStore)
+	}
+	s.remember(ctx, c)
+
+	// With nobody left to get it, it goes no further.
+	if s.left(all) == 0 {
+		s.report(all, e)
+		return milter.RespDiscard
+	}
+
+	// Then the message is changed and goes on.
+	if err := e.send(m); err != nil {
+		return s.deferAll(verdict.Internal, causeSend)
+	}
+	s.report(all, e)
+	return milter.RespAccept
+}
+
+// Connect begins the session.
+func (s *session) Connect(host, family string, port uint16, addr net.IP, _ *milter.Modifier) (milter.Response, error) {
+	return s.handle(func() milter.Response {
+		if s.state != opened {
+			return s.outOfOrder()
+		}
+		s.state = connected
+		if addr != nil {
+			s.client = addr.String()
+		}
+		// The MTA plays an SMTP session for mail from sendmail(1) and for its
+		// own notices; no client has port 0.
+		s.simulated = host == "localhost" && port == 0
+		return milter.RespContinue
+	})
+}
+
+// Helo is not asked for.
+func (s *session) Helo(string, *milter.Modifier) (milter.Response, error) {
+	return milter.RespContinue, nil
+}
+
+// MailFrom begins a message.
+func (s *session) MailFrom(from string, _ *milter.Modifier) (milter.Response, error) {
+	return s.handle(func() milter.Response {
+		if s.state == opened {
+			return s.outOfOrder()
+		}
+		s.begin()
+		s.state = envelope
+		s.msg.nullSender = from == ""
+		return milter.RespContinue
+	})
+}
+
+// RcptTo takes one recipient.
+func (s *session) RcptTo(argument string, m *milter.Modifier) (milter.Response, error) {
+	return s.handle(func() milter.Response {
+		if s.state != envelope && s.state != recipients {
+			return s.outOfOrder()
+		}
+		address, ok := take(m, macroRcpt)
+		// The argument is not the mailbox: comments, routes and quotes make
+		// many spellings of one. Only the MTA's resolved form tells.
+		if !ok {
+			s.spoil(causeNoMacro)
+			s.state = recipients
+			return milter.RespContinue
+		}
+		mailbox, guardedDomain := s.server.o.Config.Resolve(address)
+		unknown := mailbox == nil && guardedDomain
+		// To reject one recipient of a played session keeps the whole message
+		// in the queue for ever (MILTER_README, "non-SMTP mail").
+		if unknown && !s.simulated {
+			s.log.noMailbox(s)
+			return replyNoMailbox
+		}
+		s.state = recipients
+		if mailbox == nil && !unknown {
+			s.msg.others++
+			return milter.RespContinue
+		}
+		s.spoil(s.msg.addRecipient(recipient{argument, mailbox}))
+		return milter.RespContinue
+	})
+}
+
+// Header takes one field.
+func (s *session) Header(name, value string, _ *milter.Modifier) (milter.Response, error) {
+	return s.handle(func() milter.Response {
+		if s.state != recipients && s.state != inHeader {
+			return s.outOfOrder()
+		}
+		s.state = inHeader
+		s.spoil(s.msg.addField(name, value))
+		return milter.RespContinue
+	})
+}
+
+// Headers takes the header's end. The library's own map of it is not read: it
+// has neither order nor exact bytes, and keeps fields of the message before.
+func (s *session) Headers(textproto.MIMEHeader, *milter.Modifier) (milter.Response, error) {
+	return s.handle(func() milter.Response {
+		if s.state != recipients && s.state != inHeader {
+			return s.outOfOrder()
+		}
+		s.state = inBody
+		s.msg.endHeader()
+		return milter.RespContinue
+	})
+}
+
+// BodyChunk takes a piece of the body.
+func (s *session) BodyChunk(chunk []byte, _ *milter.Modifier) (milter.Response, error) {
+	return s.handle(func() milter.Response {
+		if s.state != inBody {
+			return s.outOfOrder()
+		}
+		if !s.msg.concerned() {
+			return replySkip
+		}
+		if s.msg.fault == "" {
+			s.spoil(s.msg.addBody(chunk))
+		}
+		return milter.RespContinue
+	})
+}
+
+// Body answers at the end of the message.
+func (s *session) Body(m *milter.Modifier) (milter.Response, error) {
+	start := s.server.o.Now()
+	defer func() {
+		s.server.o.Metrics.EndOfMessage(s.server.o.Now().Sub(start))
+		s.reset()
+	}()
+	return s.protect(func() milter.Response { return s.endOfMessage(m) }, func() milter.Response {
+		return s.deferAll(verdict.Internal, causePanic)
+	})
+}
+
+// Abort forgets the message in hand.
+func (s *session) Abort(*milter.Modifier) error {
+	s.reset()
+	return nil
+}
+
+// begin starts a message, whatever was in hand.
+func (s *session) begin() {
+	s.conn.setInMessage(true)
+	s.msg.begin(s.server.o.Now(), s.server.o.SpoolDir, s.server.o.Config.MaxMessage)
+	s.msg.late = s.conn.isStopping()
+}
+
+// reset goes back to the state between two messages.
+func (s *session) reset() {
+	if s.state != opened {
+		s.state = connected
+	}
+	s.msg.body.close()
+	s.msg = message{}
+	s.conn.setInMessage(false)
+}
+
+// close ends the session.
+func (s *session) close() { s.reset() }
+
+// spoil remembers the first thing that went wrong with the message in hand; it
+// is answered 451 at its end. "" is nothing.
+func (s *session) spoil(c cause) {
+	if c == "" {
+		return
+	}
+	if s.msg.id == "" {
+		s.begin()
+	}
+	if s.msg.fault == "" {
+		s.msg.fault = c
+	}
+}
+
+// outOfOrder answers a command that cannot follow the one before.
+func (s *session) outOfOrder() milter.Response {
+	s.spoil(causeOrder)
+	return replyTryLater(s.msg.id)
+}
+
+// handle runs a handler before the end of the message. A panic spoils the
+// message.
+func (s *session) handle(f func() milter.Response) (milter.Response, error) {
+	return s.protect(f, func() milter.Response {
+		s.spoil(causePanic)
+		return milter.RespContinue
+	})
+}
+
+// protect runs a handler; when it panics, what instead returns is the answer.
+func (s *session) protect(f, instead func() milter.Response) (r milter.Response, err error) {
+	defer func() {
+		// The panic's value may quote the message and is not looked at.
+		if recover() != nil {
+			s.log.panicked(&s.msg)
+			r = instead()
+		}
+	}()
+	return f(), nil
+}
+
+// deferAll answers that nothing is decided, for all recipients.
+func (s *session) deferAll(reason verdict.Reason, why cause) milter.Response {
+	now := s.server.o.Now()
+	for _, policy := range s.policies() {
+		s.server.o.Metrics.Message(policy, verdict.Defer, reason, now)
+		s.log.deferred(s, policy, reason, why)
+	}
+	return replyTryLater(s.msg.id)
+}
