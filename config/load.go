@@ -17,6 +17,9 @@ const (
 	maxList   = 16 << 20 // octets of a list of senders
 )
 
+// DefaultMaxMessage is max_message where the config is silent, in octets.
+const DefaultMaxMessage = 50 << 20
+
 // Load reads the config at path and the lists that it names. A relative path
 // in it starts at the config's own folder. The error is *[Error] values joined.
 func Load(path string) (*Config, error) {

@@ -154,7 +154,7 @@ func TestDefaults(t *testing.T) {
 		{"Store", c.Store, "sqlite:/var/lib/stile/quarantine.db"},
 		{"SealKey", c.SealKey, "/etc/stile/seal.key"},
 		{"RecipientDelimiter", c.RecipientDelimiter, "+"},
-		{"MaxMessage", c.MaxMessage, int64(50 << 20)},
+		{"MaxMessage", c.MaxMessage, int64(DefaultMaxMessage)},
 		{"Records", c.Records, Records{Keep: 90 * 24 * time.Hour, Max: 1_000_000}},
 		{"GuardedDomains", len(c.GuardedDomains), 0},
 	} {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"stile/config"
+	"stile/dns"
+)
+
+type checkCmd struct{}
+
+func (*checkCmd) Help() string {
+	return `Loads the config and looks at what it names: the key, the store, the folder of the
+socket, the resolvers. Starts nothing and writes nothing. Run it as the account that
+stile serve runs under. Prints "ok", or warnings (exit 1), or errors (exit 2).
+
+Example:
+
+    stile check -c /etc/stile/stile.toml`
+}
+
+func (*checkCmd) Run(a *app) error {
+	cfg, err := config.Load(a.config)
+	if err != nil {
+		return err
+	}
+	_, keyErr := sealer(cfg.SealKey)
+	_, dnsErr := dns.New(dns.Config{Servers: cfg.DNS})
+	err = errors.Join(keyErr, checkStore(cfg.Store), checkSocket(cfg.Listen), dnsErr)
+	for _, w := range cfg.Warnings() {
+		a.worst(exitNo)
+		a.print("warning: %s", w)
+	}
+	if err == nil && a.code == exitYes {
+		a.print("ok")
+	}
+	return err
+}
+
+// checkStore says whether the store's file, or its folder where there is none
+// yet, can be written.
+func checkStore(url string) error {
+	path := strings.TrimPrefix(url, "sqlite:")
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("store: %s is no regular file", path)
+	}
+	if err == nil && unix.Access(path, unix.W_OK) != nil {
+		return fmt.Errorf("store: %s cannot be written by this account", path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store: %s: %s", path, cause(err))
+	}
+	return checkFolder("store", filepath.Dir(path))
+}
+
+func checkSocket(at config.Endpoint) error {
+	if at.Network != "unix" {
+		return nil
+	}
+	info, err := os.Lstat(at.Address)
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("listen: %s is there and is no socket", at.Address)
+	}
+	return checkFolder("listen", filepath.Dir(at.Address))
+}
+
+func checkFolder(key, folder string) error {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return fmt.Errorf("%s: the folder %s: %s", key, folder, cause(err))
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s: %s is no folder", key, folder)
+	}
+	if unix.Access(folder, unix.W_OK|unix.X_OK) != nil {
+		return fmt.Errorf("%s: the folder %s cannot be written by this account", key, folder)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"stile/config"
+	"stile/dns"
+	"stile/metrics"
+	"stile/milter"
+	"stile/quarantine"
+)
+
+type serveCmd struct{}
+
+func (*serveCmd) Help() string {
+	return `Runs in the foreground until SIGTERM or SIGINT; messages in hand are finished first.
+The log goes to standard error, in logfmt.
+
+Example:
+
+    stile serve -c /etc/stile/stile.toml`
+}
+
+// pruneEvery is how often records over keep and max are dropped.
+const pruneEvery = time.Hour
+
+// stopHTTP is how long the status page may take to finish its answers.
+const stopHTTP = 2 * time.Second
+
+func (*serveCmd) Run(a *app) error {
+	cfg, err := config.Load(a.config)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(a.stderr, nil))
+	slog.SetDefault(log) // the milter library writes to package log
+	return serve(ctx, cfg, log)
+}
+
+// serve opens everything in the order in which it can fail cheaply, and runs
+// until ctx ends. The listener of the milter comes last, so that Postfix
+// reaches nothing that is not ready.
+func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {
+	seal, err := sealer(cfg.SealKey)
+	if err != nil {
+		return err
+	}
+	store, err := quarantine.Open(ctx, cfg.Store, quarantine.Limits{Keep: cfg.Records.Keep, Max: cfg.Records.Max})
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	count := counters(cfg)
+	resolver, err := dns.New(dns.Config{Servers: cfg.DNS, Observe: count.Lookup})
+	if err != nil {
+		return err
+	}
+	stopPage, err := statusPage(cfg.Metrics, count, store.Ready, log)
+	if err != nil {
+		return err
+	}
+	defer stopPage()
+	ln, err := listen(cfg.Listen)
+	if err != nil {
+		return err
+	}
+	server := milter.New(milter.Options{
+		Config: cfg, Store: store, Lookup: dns.NewGate(resolver, store.KnownKey).LookupTXT,
+		Sealer: seal, Metrics: count, Log: log,
+	})
+	for _, w := range cfg.Warnings() {
+		log.Warn("config", slog.String("warning", w.String()))
+	}
+	version, revision, _ := build()
+	log.Info("listening", slog.String("at", ln.Addr().String()), slog.String("metrics", cfg.Metrics),
+		slog.Int("mailboxes", len(cfg.Mailboxes)), slog.String("version", version), slog.String("revision", revision))
+	defer prune(ctx, store, log)()
+	err = server.Serve(ctx, ln)
+	log.Info("stopped")
+	return err
+}
+
+func counters(cfg *config.Config) *metrics.Metrics {
+	ids := make([]string, 0, len(cfg.Mailboxes))
+	for _, m := range cfg.Mailboxes {
+		ids = append(ids, m.ID)
+	}
+	version, revision, _ := build()
+	return metrics.New(metrics.Config{Policies: ids, LookupResults: dns.Results, Version: version, Revision: revision})
+}
+
+// statusPage serves /metrics, /healthz and /readyz, if they are on, and
+// returns what stops them.
+func statusPage(at string, count *metrics.Metrics, ready func(context.Context) error, log *slog.Logger) (stop func(), err error) {
+	if at == "" {
+		return func() {}, nil
+	}
+	ln, err := listenTCP("metrics", at)
+	if err != nil {
+		return nil, err
+	}
+	server := count.Server(ready)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics", slog.String("event", "the status page ended"), slog.Any("error", err))
+		}
+	}()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopHTTP)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close()
+		}
+		<-ended
+	}, nil
+}
+
+// prune drops records that are over keep or max, now and then, until ctx ends
+// or the returned function is called.
+func prune(ctx context.Context, store *quarantine.Store, log *slog.Logger) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(pruneEvery)
+		defer tick.Stop()
+		for {
+			if _, err := store.Prune(ctx); err != nil && ctx.Err() == nil {
+				log.Warn("quarantine", slog.String("event", "old records could not be dropped"), slog.Any("error", err))
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
