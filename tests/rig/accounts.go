@@ -19,9 +19,9 @@ const (
 
 // ids are the numbers of the accounts above.
 type ids struct {
-	queueUID, queueGID int // queueGID: the owner's own group, which stile is in
+	queueUID, queueGID int // queueGID: the owner's own group
 	setGID             int
-	stileUID           int
+	stileUID, stileGID int
 	mailUID            int
 }
 
@@ -32,7 +32,7 @@ func accounts() (ids, error) {
 		uid, gid *int
 	}{
 		{queueOwner, &n.queueUID, &n.queueGID},
-		{stileOwner, &n.stileUID, nil},
+		{stileOwner, &n.stileUID, &n.stileGID},
 		{mailOwner, &n.mailUID, nil},
 	} {
 		u, err := user.Lookup(a.name)

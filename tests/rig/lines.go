@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -61,14 +62,25 @@ func (l *Lines) Text() string { return strings.Join(l.Since(0), "\n") }
 
 // Wait returns the first line from number from on that holds all the words.
 func (l *Lines) Wait(ctx context.Context, from int, words ...string) (string, error) {
+	return l.wait(ctx, from, words, func(line string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) })
+	})
+}
+
+// WaitAny returns the first line from number from on that holds one of the words.
+func (l *Lines) WaitAny(ctx context.Context, from int, words ...string) (string, error) {
+	return l.wait(ctx, from, words, func(line string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(line, w) })
+	})
+}
+
+func (l *Lines) wait(ctx context.Context, from int, words []string, wanted func(string) bool) (string, error) {
 	for next := from; ; {
 		l.mu.Lock()
 		fresh, more := l.lines[next:], l.more
 		l.mu.Unlock()
-		for _, line := range fresh {
-			if holdsAll(line, words) {
-				return line, nil
-			}
+		if i := slices.IndexFunc(fresh, wanted); i >= 0 {
+			return fresh[i], nil
 		}
 		next += len(fresh)
 		select {
@@ -77,13 +89,4 @@ func (l *Lines) Wait(ctx context.Context, from int, words ...string) (string, er
 		case <-more:
 		}
 	}
-}
-
-func holdsAll(line string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(line, w) {
-			return false
-		}
-	}
-	return true
 }

@@ -69,6 +69,9 @@ func (p packages) python() string {
 	return "/usr/bin/python3"
 }
 
+// modules is where Debian's Python modules were unpacked.
+func (p packages) modules() string { return filepath.Join(p.root, "usr/lib/python3/dist-packages") }
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -83,7 +86,7 @@ func (p packages) environment(more ...string) []string {
 		"TZ=UTC",
 		"HOME=/nonexistent",
 		"LD_LIBRARY_PATH=" + p.libraries(),
-		"PYTHONPATH=" + filepath.Join(p.root, "usr/lib/python3/dist-packages"),
+		"PYTHONPATH=" + p.modules(),
 		"PYTHONDONTWRITEBYTECODE=1",
 	}, more...)
 }

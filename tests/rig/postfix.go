@@ -118,18 +118,18 @@ func (f *Postfix) layOut(n ids) error {
 		{"queue/trace", 0o700, n.queueUID, 0},
 		{"queue/maildrop", 0o730, n.queueUID, n.setGID},
 		{"queue/public", 0o710, n.queueUID, n.setGID},
-		// The milter's socket: stile makes it, Postfix's smtpd(8) and
-		// cleanup(8), which run as the queue's owner, must reach it.
-		{"queue/stile", 0o750, n.stileUID, n.queueGID},
+		// The milter's socket, as contrib/postfix/README.md lays its directory
+		// out: stile makes it, the setgid bit gives it to Postfix's group.
+		{"queue/stile", os.ModeSetgid | 0o750, n.stileUID, n.queueGID},
 	} {
 		path := filepath.Join(f.Dir, d.name)
 		if err := os.MkdirAll(path, d.mode); err != nil {
 			return fmt.Errorf("rig: %w", err)
 		}
-		if err := os.Chmod(path, d.mode); err != nil { // whatever the umask is
+		if err := os.Chown(path, d.uid, d.gid); err != nil {
 			return fmt.Errorf("rig: %w", err)
 		}
-		if err := os.Chown(path, d.uid, d.gid); err != nil {
+		if err := os.Chmod(path, d.mode); err != nil { // whatever the umask is
 			return fmt.Errorf("rig: %w", err)
 		}
 	}
@@ -294,6 +294,12 @@ func (f *Postfix) Command(ctx context.Context, input string, name string, args .
 	return string(out), nil
 }
 
+// Version is that of the program.
+func (f *Postfix) Version(ctx context.Context) (string, error) {
+	out, err := f.Command(ctx, "", "postconf", "-c", filepath.Join(f.Dir, "etc"), "-dh", "mail_version")
+	return strings.TrimSpace(out), err
+}
+
 // Sendmail hands a message to sendmail(1).
 func (f *Postfix) Sendmail(ctx context.Context, from, to, raw string) error {
 	_, err := f.Command(ctx, strings.ReplaceAll(raw, "\r\n", "\n"), "sendmail", "-i", "-f", from, to)
@@ -304,4 +310,10 @@ func (f *Postfix) Sendmail(ctx context.Context, from, to, raw string) error {
 func (f *Postfix) Flush(ctx context.Context) error {
 	_, err := f.Command(ctx, "", "postqueue", "-f")
 	return err
+}
+
+// Fate waits until the instance is done with a queued message, and returns the
+// log line that says so: "ID: removed" or "ID: milter-discard: …".
+func (f *Postfix) Fate(ctx context.Context, queueID string) (string, error) {
+	return f.Log.WaitAny(ctx, 0, queueID+": removed", queueID+": milter-discard: ")
 }

@@ -1,10 +1,12 @@
 package rig
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 )
@@ -138,4 +140,28 @@ func (r *Rig) Close() error {
 	}
 	errs = append(errs, os.RemoveAll(r.Dir))
 	return errors.Join(errs...)
+}
+
+// Python runs a script with Debian's interpreter and returns what it printed.
+func (r *Rig) Python(ctx context.Context, script string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, r.packages.python(), append([]string{"-I", "-c", script}, args...)...)
+	cmd.Env = r.packages.environment()
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("rig: python3: %w: %s", err, said.String())
+	}
+	return string(out), nil
+}
+
+// WriteScript makes an executable file of a Python script that finds dkimpy, the
+// address in ADDR and a private key in KEY.
+func (r *Rig) WriteScript(path, script, addr string, key *Key) error {
+	text := fmt.Sprintf("#!%s -I\nimport os, sys\nsys.path.insert(0, %q)\nADDR = %q\nKEY = %q\n%s",
+		r.packages.python(), r.packages.modules(), addr, key.private, script)
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	return nil
 }

@@ -90,7 +90,7 @@ type Signer struct {
 
 func startSigner(p packages) (*Signer, error) {
 	cmd := exec.Command(p.python(), "-I", "-c", "import sys; sys.path.insert(0, sys.argv[1])\n"+signPy,
-		p.root+"/usr/lib/python3/dist-packages")
+		p.modules())
 	cmd.Env = p.environment()
 	s := &Signer{errs: NewLines()}
 	cmd.Stderr = s.errs

@@ -67,7 +67,7 @@ func newStile(ctx context.Context, p packages, n ids, dir, bin string, f *Postfi
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("rig: %w", err)
 	}
-	if err := os.Chown(dir, n.stileUID, n.queueGID); err != nil {
+	if err := os.Chown(dir, n.stileUID, n.stileGID); err != nil {
 		return nil, fmt.Errorf("rig: %w", err)
 	}
 	sealKey := filepath.Join(dir, "seal.key")
@@ -92,7 +92,7 @@ func (s *Stile) command(args ...string) *exec.Cmd {
 	cmd.Dir = filepath.Dir(s.Config)
 	cmd.Env = s.packages.environment("TMPDIR=" + filepath.Dir(s.Config))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
-		Uid: uint32(s.ids.stileUID), Gid: uint32(s.ids.queueGID),
+		Uid: uint32(s.ids.stileUID), Gid: uint32(s.ids.stileGID),
 	}}
 	return cmd
 }

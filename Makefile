@@ -1,0 +1,23 @@
+# For developers. Users need scripts/demo and scripts/test only.
+.PHONY: build test test-all demo vet fmt clean
+
+build: ## the binary as it is shipped
+	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile
+
+test: ## what runs in seconds: no Postfix
+	go test -short ./...
+
+test-all: ## everything, with real mail (root, Debian)
+	./scripts/test
+
+demo: ## the whole path, shown (root, Debian)
+	./scripts/demo
+
+vet:
+	go vet ./...
+
+fmt:
+	gofmt -w $$(git ls-files '*.go')
+
+clean: ## built and brought things
+	rm -rf build stile
