@@ -101,8 +101,12 @@ func newBuilder(path string, doc []byte) *builder {
 	if len(doc) > 0 && doc[len(doc)-1] != '\n' {
 		lines++
 	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		dir = filepath.Dir(path)
+	}
 	return &builder{
-		dir: filepath.Dir(path),
+		dir: dir,
 		end: position{file: path, line: max(lines, 1)},
 		c: &Config{
 			Hostname: systemName(),

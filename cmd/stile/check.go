@@ -58,7 +58,12 @@ func checkStore(url string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("store: %s: %s", path, cause(err))
 	}
-	return checkFolder("store", filepath.Dir(path))
+	// The last folder is made when the store is; the one above must be there.
+	folder := filepath.Dir(path)
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		folder = filepath.Dir(folder)
+	}
+	return checkFolder("store", folder)
 }
 
 func checkSocket(at config.Endpoint) error {

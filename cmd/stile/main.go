@@ -90,22 +90,38 @@ func (a *app) worst(code int) {
 	}
 }
 
-// fail prints an error, one line for each that is joined in it, and notes exit 2.
+// fail prints an error, a line for each of those joined in it, and notes exit 2.
 func (a *app) fail(err error) {
 	a.worst(exitError)
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		for _, e := range joined.Unwrap() {
-			a.fail(e)
+	for _, e := range parts(err) {
+		text := e.Error()
+		var ce *config.Error
+		if errors.As(e, &ce) {
+			text = ce.Where() + ": " + ce.Text
 		}
-		return
+		fmt.Fprintln(a.stderr, fence.Escape("stile: "+text))
 	}
-	text := err.Error()
-	var ce *config.Error
-	if errors.As(err, &ce) {
-		text = ce.Where() + ": " + ce.Text
+}
+
+// parts takes apart what errors.Join joined, and nothing else that wraps
+// several errors.
+func parts(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
 	}
-	fmt.Fprintln(a.stderr, fence.Escape("stile: "+text))
+	var texts []string
+	for _, e := range joined.Unwrap() {
+		texts = append(texts, e.Error())
+	}
+	if strings.Join(texts, "\n") != err.Error() {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, parts(e)...)
+	}
+	return all
 }
 
 // print prints one line. What comes from a file name or an argument is escaped.
@@ -121,6 +137,3 @@ func cause(err error) string {
 	}
 	return err.Error()
 }
-
-// oneLine joins the lines of a text.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -29,7 +29,7 @@ Example:
 }
 
 // pruneEvery is how often records over keep and max are dropped.
-const pruneEvery = time.Hour
+const pruneEvery = 5 * time.Minute
 
 // stopHTTP is how long the status page may take to finish its answers.
 const stopHTTP = 2 * time.Second
@@ -148,4 +148,3 @@ func prune(ctx context.Context, store *quarantine.Store, log *slog.Logger) (stop
 	}()
 	return func() { cancel(); <-ended }
 }
-
