@@ -1,8 +1,11 @@
 package stamp
 
 import (
+	"crypto/rand"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
 func TestGenerateKey(t *testing.T) {
@@ -38,6 +41,16 @@ func TestKeyFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, third, err := GenerateKey("stile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A key that a signed note takes and a seal does not: its name has a
+	// semicolon.
+	badPrivate, badPublic, err := note.GenerateKey(rand.Reader, "mx;estate")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
 		"bare":        samplePrivate,
 		"line end":    samplePrivate + "\n",
@@ -60,7 +73,7 @@ func TestKeyFiles(t *testing.T) {
 		"hash":        strings.Replace(samplePrivate, "+fd21c485+", "+fd21c486+", 1),
 		"cut":         samplePrivate[:len(samplePrivate)-4],
 		"blank":       samplePrivate + " x",
-		"name":        strings.Replace(samplePrivate, "mx.estate.example", "mx;estate", 1),
+		"name":        badPrivate,
 		"garbage":     "\x00\xff",
 	} {
 		_, err := NewSealer(text)
@@ -79,7 +92,8 @@ func TestKeyFiles(t *testing.T) {
 		"one line":         {samplePublic + "\n", 1},
 		"two and a remark": {"# new\n" + second + "\n# old\n" + samplePublic + "\n", 2},
 		"empty":            {"", 0},
-		"three":            {samplePublic + "\n" + second + "\n" + second, 0},
+		"three":            {samplePublic + "\n" + second + "\n" + third, 0},
+		"name":             {badPublic, 0},
 		"one twice":        {samplePublic + "\n" + samplePublic, 0},
 		"one bad":          {samplePublic + "\n" + second[1:], 0},
 		"private":          {samplePrivate, 0},
