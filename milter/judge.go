@@ -87,28 +87,23 @@ func (s *session) anyDeferred(all []decision) (verdict.Reason, bool) {
 
 // record makes a record of every refusal and returns when all are durable.
 func (s *session) record(ctx context.Context, c *verdict.Case, all []decision) error {
-	written := false
 	for i := range all {
 		d := &all[i]
 		if d.outcome == verdict.Accept {
 			continue
 		}
 		d.record = s.sanitized(c, *d)
-		// The message's id is that of its first record; a row has one id.
-		if written {
-			d.record.ID = newID(s.server.o.Now())
-		}
 		id, err := s.server.o.Store.Add(ctx, d.record)
 		if err != nil {
 			s.server.o.Metrics.QuarantineWrite(metrics.Failed)
-			return errors.New("milter: the record is not durable")
+			return err
 		}
-		written = true
 		if id == d.record.ID {
 			s.server.o.Metrics.QuarantineWrite(metrics.Stored)
 		} else {
 			s.server.o.Metrics.QuarantineWrite(metrics.Folded)
 		}
+		// A repeat is counted in the row of the first, and named as it is.
 		d.record.ID = id
 	}
 	return nil
@@ -116,12 +111,10 @@ func (s *session) record(ctx context.Context, c *verdict.Case, all []decision) e
 
 // sanitized is all that is kept of a refused message.
 func (s *session) sanitized(c *verdict.Case, d decision) quarantine.Record {
-	now := s.server.o.Now()
 	claim := c.Claim()
 	r := quarantine.Record{
 		ID:           s.msg.id,
-		Time:         now,
-		Last:         now,
+		Time:         s.server.o.Now(),
 		Policy:       d.policy,
 		Reason:       d.reason,
 		Address:      claim.Reduced(),
@@ -132,11 +125,10 @@ func (s *session) sanitized(c *verdict.Case, d decision) quarantine.Record {
 		SHA256:       s.msg.digest(),
 		QueueID:      s.msg.queue,
 		ClientIP:     s.client,
-		Evidence:     "none",
-		Count:        1,
+		Evidence:     quarantine.EvidenceNone,
 	}
 	if claim.Known() && r.Address == "" {
-		r.Address = withheld
+		r.Address = quarantine.Withheld
 	}
 	if d.reason == verdict.Misaligned {
 		r.Signer = string(c.Signer())
@@ -148,22 +140,12 @@ func (s *session) sanitized(c *verdict.Case, d decision) quarantine.Record {
 // forged selectors cannot keep them from being looked up. It decides nothing,
 // so its failure is no reason to defer.
 func (s *session) remember(ctx context.Context, c *verdict.Case) {
-	var fresh []string
-	for _, name := range c.VerifiedKeys() {
-		known, err := s.server.o.Store.KnownKey(ctx, name)
-		if err != nil {
-			s.log.keysNotKept(&s.msg)
-			return
-		}
-		if !known {
-			fresh = append(fresh, name)
-		}
-	}
-	if len(fresh) == 0 {
+	keys := c.VerifiedKeys()
+	if len(keys) == 0 {
 		return
 	}
-	if err := s.server.o.Store.RememberKeys(ctx, fresh); err != nil {
-		s.log.keysNotKept(&s.msg)
+	if err := s.server.o.Store.RememberKeys(ctx, keys); err != nil {
+		s.log.store(&s.msg, "the keys that verified were not kept", err)
 	}
 }
 

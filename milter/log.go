@@ -12,9 +12,6 @@ import (
 	"stile/verdict"
 )
 
-// withheld stands for an address that could carry a sentence.
-const withheld = "withheld"
-
 // cause is the constant word by which the log names what went wrong.
 type cause string
 
@@ -65,11 +62,7 @@ func (l logger) connection(what string) { l.Warn("milter", slog.String("event", 
 
 // line begins every line of a message.
 func (l logger) line(level slog.Level, m *message, more ...slog.Attr) {
-	queue := m.queue
-	if queue == "" {
-		queue = "-"
-	}
-	l.LogAttrs(context.Background(), level, "message", append([]slog.Attr{slog.String("queue", queue)}, more...)...)
+	l.LogAttrs(context.Background(), level, "message", append([]slog.Attr{slog.String("queue", dash(m.queue))}, more...)...)
 }
 
 // outcome is the part that every decision has.
@@ -86,13 +79,13 @@ func outcome(id, policy string, o verdict.Outcome, r verdict.Reason) []slog.Attr
 func (l logger) accepted(s *session, d decision) {
 	l.line(slog.LevelInfo, &s.msg, append(outcome(s.msg.id, d.policy, d.outcome, ""),
 		slog.String("from", d.accepted.Entry()), slog.String("d", d.accepted.Domain()),
-		slog.Int64("size", s.msg.size), slog.String("client", s.client))...)
+		slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))...)
 }
 
 func (l logger) refused(s *session, d decision) {
 	attrs := append(outcome(d.record.ID, d.policy, d.outcome, d.reason),
 		slog.String("address", dash(d.record.Address)), slog.String("addr", dash(d.record.AddressHash)),
-		slog.String("proved", d.record.Proved), slog.Int64("size", s.msg.size), slog.String("client", s.client))
+		slog.String("proved", d.record.Proved), slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))
 	if d.record.Signer != "" {
 		attrs = append(attrs, slog.String("signer", d.record.Signer))
 	}
@@ -101,26 +94,26 @@ func (l logger) refused(s *session, d decision) {
 
 func (l logger) deferred(s *session, policy string, r verdict.Reason, why cause) {
 	l.line(slog.LevelWarn, &s.msg, append(outcome(s.msg.id, policy, verdict.Defer, r),
-		slog.String("cause", dash(string(why))), slog.String("client", s.client))...)
+		slog.String("cause", dash(string(why))), slog.String("client", dash(s.client)))...)
 }
 
 // passed is mail that no mailbox judged. Its body was not read to the end, so
 // it has no size.
 func (l logger) passed(s *session) {
 	l.line(slog.LevelInfo, &s.msg, append(outcome(s.msg.id, metrics.Unguarded, verdict.Accept, ""),
-		slog.String("client", s.client))...)
+		slog.String("client", dash(s.client)))...)
 }
 
 // noMailbox is a recipient that was answered 550.
 func (l logger) noMailbox(s *session) {
 	l.line(slog.LevelInfo, &s.msg, slog.String("id", s.msg.id),
 		slog.String("event", "an address of a guarded domain is no mailbox; answered 550"),
-		slog.String("client", s.client))
+		slog.String("client", dash(s.client)))
 }
 
-func (l logger) keysNotKept(m *message) {
-	l.line(slog.LevelWarn, m, slog.String("id", m.id),
-		slog.String("event", "the keys that verified were not kept"))
+// store says what the store failed at. Its errors are constant texts.
+func (l logger) store(m *message, event string, err error) {
+	l.line(slog.LevelWarn, m, slog.String("id", m.id), slog.String("event", event), slog.Any("error", err))
 }
 
 // panicked says where it happened. It is called from the deferred function that

@@ -39,12 +39,12 @@ func take(m *milter.Modifier, name string) (string, bool) {
 	return v, ok && v != ""
 }
 
-// queueID is the MTA's name for the message, or "-" if it is not the plain
+// queueID is the MTA's name for the message, or "" if it is not the plain
 // word that it ought to be.
 func queueID(m *milter.Modifier) string {
 	id, ok := take(m, macroQueueID)
 	if !ok || !isQueueID(id) {
-		return "-"
+		return ""
 	}
 	return id
 }

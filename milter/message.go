@@ -22,7 +22,7 @@ const (
 // message is what is known of the message in hand.
 type message struct {
 	id         string // ULID; the same in reply, log, record and stamp
-	queue      string // the MTA's id, or "-"
+	queue      string // the MTA's id, or ""
 	nullSender bool
 	late       bool  // it began after the server was asked to stop
 	fault      cause // the first thing that went wrong; "" is nothing
@@ -49,10 +49,9 @@ func (m *message) begin(now time.Time, dir string, limit int64) {
 	}
 	m.body.close()
 	*m = message{
-		id:    newID(now),
-		queue: "-",
-		sum:   sha256.New(),
-		body:  spool{dir: dir, limit: limit},
+		id:   newID(now),
+		sum:  sha256.New(),
+		body: spool{dir: dir, limit: limit},
 	}
 }
 

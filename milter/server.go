@@ -144,7 +144,7 @@ func isTemporary(err error) bool {
 func (s *Server) start(nc net.Conn) {
 	c := &conn{Conn: nc, limits: s.limits}
 	c.closed = func() { s.forget(c) }
-	session := &session{server: s, conn: c, log: s.log, client: "-"}
+	session := &session{server: s, conn: c, log: s.log}
 	c.session = session
 	if !s.admit(c) {
 		s.o.Metrics.SessionRefused()

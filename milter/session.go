@@ -30,7 +30,7 @@ type session struct {
 	conn      *conn
 	log       logger
 	state     state
-	client    string // the SMTP client's address, or "-"
+	client    string // the SMTP client's address, or ""
 	simulated bool   // the MTA plays the session for mail that came otherwise
 	msg       message
 }
@@ -73,6 +73,7 @@ func (s *session) endOfMessage(m *milter.Modifier) milter.Response {
 
 	// A refusal is on disk before anyone hears of it.
 	if err := s.record(ctx, c, all); err != nil {
+		s.log.store(&s.msg, "a record was not kept", err)
 		return s.deferAll(verdict.Store, causeStore)
 	}
 	s.remember(ctx, c)
