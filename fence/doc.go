@@ -1,0 +1,40 @@
+// Package fence knows how an accepted message is shown: as a fence, two marker
+// lines with what the sender wrote between them, every line of it behind a
+// prefix and nothing of it able to leave its place.
+//
+// [Render] writes a fence, [Parse] reads one back and takes nothing else. The
+// order is decode, split into lines, escape, limit, prefix. What is escaped
+// stays readable and [Unescape] gives it back: nothing is removed.
+//
+// MIME is read by this package itself. A body is gone through once, line by
+// line, to find its parts, and the text parts are read again from where they
+// stand, so that neither the size of a message nor the depth of its parts
+// costs memory or more than linear time. Bounds stand on levels, parts and
+// each part's header; a part whose header contradicts itself is left out while
+// the others are shown; and octets that do not decode are told apart from
+// characters that do. No library for MIME does all three, so of libraries
+// only the charset tables of golang.org/x/text are used here. Which code
+// points are escaped follows the Unicode 15.0 tables of the Go release and
+// the list of emoji sequences of the same version in emoji-15.0.txt.
+//
+// # Security
+//
+// The package does no I/O but through the reader of the body and the system's
+// randomness, and renders a [verdict.Accepted] only, which judging alone can
+// make. Subject, Content-Type, Content-Transfer-Encoding and
+// Content-Disposition count only as far as the accepting signature covers
+// them; where it leaves the structure open, the body is shown only if it can
+// be read in one way. HTML is never shown. The nonce is drawn afresh for each
+// rendering and never one that stands in the text.
+//
+// # Diagnostics
+//
+// Render fails when the body cannot be read; the reader's error is wrapped.
+// The errors of Parse are constant and quote nothing.
+//
+// # Limits
+//
+// A fence of a message without a Subject does not tell a first line of text
+// that reads "Subject: ..." from a Subject. The escapes, cuts and markers hold
+// either way.
+package fence
