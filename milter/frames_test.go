@@ -44,12 +44,12 @@ var (
 
 // speak sends frames, closes its half of the connection and returns the codes
 // and data of the answers.
-func (p *place) speak(input string) (replies []string) {
-	p.t.Helper()
-	nc, err := net.Dial("unix", p.socket)
-	must(p.t, err)
+func speak(t testing.TB, socket, input string) (replies []string) {
+	t.Helper()
+	nc, err := net.Dial("unix", socket)
+	must(t, err)
 	defer nc.Close()
-	must(p.t, nc.SetDeadline(time.Now().Add(20*time.Second)))
+	must(t, nc.SetDeadline(time.Now().Add(20*time.Second)))
 	sent := make(chan error, 1)
 	go func() {
 		// The other side may have closed in the middle; what it answered counts.
@@ -58,18 +58,23 @@ func (p *place) speak(input string) (replies []string) {
 	}()
 	got, err := io.ReadAll(nc)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		p.t.Fatal("the session did not end")
+		t.Fatal("the session did not end")
 	}
 	<-sent
 	for len(got) >= 5 {
 		n := binary.BigEndian.Uint32(got)
 		if int(n) > len(got)-4 {
-			p.t.Fatalf("a reply of %d octets, %d there", n, len(got)-4)
+			t.Fatalf("a reply of %d octets, %d there", n, len(got)-4)
 		}
 		replies = append(replies, string(got[4:4+n]))
 		got = got[4+n:]
 	}
 	return replies
+}
+
+func (p *place) speak(input string) []string {
+	p.t.Helper()
+	return speak(p.t, p.socket, input)
 }
 
 // codes are the first octets of the replies.
