@@ -236,7 +236,7 @@ func (c *quarantineStatsCmd) Run(a *app) error {
 }
 
 type quarantinePurgeCmd struct {
-	Before string `placeholder:"RFC3339" xor:"which" required:"" help:"Delete the records first seen before this time."`
+	Before string `placeholder:"RFC3339" xor:"which" help:"Delete the records first seen before this time."`
 	All    bool   `xor:"which" required:"" help:"Delete every record."`
 	Yes    bool   `help:"It is meant; without it nothing is deleted."`
 }
@@ -251,6 +251,9 @@ Example:
 }
 
 func (c *quarantinePurgeCmd) Run(a *app) error {
+	if c.Before == "" && !c.All {
+		return errors.New("give --before RFC3339 or --all")
+	}
 	// A record that is written meanwhile is not one that was meant.
 	before := time.Now()
 	if c.Before != "" {
