@@ -96,7 +96,7 @@ func workDir() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("rig: %w", err)
 	}
-	if err := os.Chmod(dir, 0o711); err != nil {
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", fmt.Errorf("rig: %w", err)
 	}
 	return dir, nil

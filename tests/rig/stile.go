@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"text/template"
+	"time"
 )
 
 //go:embed stile.toml
@@ -184,6 +185,12 @@ type Record map[string]any
 func (r Record) Text(name string) string {
 	s, _ := r[name].(string)
 	return s
+}
+
+// Time is the record's time of that name.
+func (r Record) Time(name string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, r.Text(name)) // the zero time is before all others
+	return t
 }
 
 // Records is the quarantine store as the command line shows it.

@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestE2ERecipients sends one message to a mailbox that accepts it, one whose
+// own list refuses it and one that is not guarded.
+func TestE2ERecipients(t *testing.T) {
+	w := begin(t, "")
+	raw := w.sign(strings.Replace(letter(friend, shopping, "groceries", "eggs\r\nmilk\r\n"),
+		"To: "+shopping, "To: "+shopping+", "+travel, 1))
+	w.settled(w.send(friend, raw, shopping, travel, desk).Data)
+	got := w.read("shopping", "shopping")
+	if policies := got.verdict.Policies; !slices.Equal(policies, []string{"shopping"}) {
+		t.Errorf("policies %q, want shopping alone", policies)
+	}
+	if n := w.read("desk", "shopping").fields("Stile-Verdict"); n != 1 {
+		t.Errorf("the unguarded recipient's copy has %d verdicts, want the stamp", n)
+	}
+	w.empty("travel")
+	records := w.records()
+	if len(records) != 1 {
+		t.Fatalf("%d records, want 1: %v", len(records), records)
+	}
+	if r := records[0]; r.Text("policy") != "travel" || r.Text("reason") != "unlisted" {
+		t.Errorf("the record is %v, want travel, unlisted", r)
+	}
+}
+
+// TestE2ETwoAccept sends one message that two mailboxes accept.
+func TestE2ETwoAccept(t *testing.T) {
+	w := begin(t, "")
+	raw := w.sign(strings.Replace(letter(friend, shopping, "groceries", "eggs\r\n"),
+		"To: "+shopping, "To: "+shopping+", "+counter, 1))
+	w.settled(w.send(friend, raw, counter, shopping).Data)
+	for mailbox := range map[string]bool{"shopping": true, "counter": true} {
+		if got := w.read(mailbox, mailbox); !slices.Equal(got.verdict.Policies, []string{"shopping", "counter"}) {
+			t.Errorf("%s: policies %q, want those of the config in its order", mailbox, got.verdict.Policies)
+		}
+	}
+}
+
+// TestE2EMixedRefusals: refused by every mailbox, and by all but an unguarded
+// recipient.
+func TestE2EMixedRefusals(t *testing.T) {
+	w := begin(t, "")
+	raw := letter(friend, shopping, "hello", "hello\r\n") // not signed
+	w.discarded(w.send(friend, raw, counter, shopping).Data)
+	w.settled(w.send(friend, raw, counter, desk).Data)
+	w.empty("counter", "shopping")
+	got := w.arrives(w.Postfix.Mailbox("desk"))
+	if strings.Contains(got, "Stile-") {
+		t.Errorf("a message that nobody accepted is stamped:\n%s", got)
+	}
+	policies := map[string]bool{}
+	for _, r := range w.records() {
+		policies[r.Text("policy")] = true
+	}
+	if !policies["counter"] || !policies["shopping"] {
+		t.Errorf("records for %v, want counter and shopping", policies)
+	}
+}
+
+// TestE2ESpellings sends refused mail to every spelling of a guarded mailbox
+// that Postfix takes for it, alone and beside an unguarded one. None passes.
+func TestE2ESpellings(t *testing.T) {
+	w := begin(t, "")
+	raw := letter(stranger, desk, "hello", "hello\r\n")
+	for _, to := range []string{
+		shopping,
+		"shopping+x@estate.example",
+		"SHOPPING@Estate.Example",
+		"shop@estate.example",
+		"SHOPPING@localhost",
+		"shopping@mx.estate.example",
+		"shopping@[127.0.0.1]",
+		`"shopping"@estate.example`,
+		`"shop\ping"@estate.example`,
+		`"shopping+x y"@estate.example`,
+		"@elsewhere.example,@more.example:shopping@estate.example",
+		"shopping+a+b@localhost",
+		"shopping@estate.example.",
+		"shopping",
+	} {
+		mark := w.Postfix.Log.Len()
+		alone := w.send(stranger, raw, to)
+		w.discarded(alone.Data)
+		if r := newest(w.records()); r.Text("policy") != "shopping" {
+			t.Errorf("%s: the record is %v, want policy shopping", to, r)
+		}
+		beside := w.send(stranger, raw, to, desk)
+		w.settled(beside.Data)
+		for _, line := range w.Postfix.Log.Since(mark) {
+			if strings.Contains(line, "postfix/virtual") && !strings.Contains(line, "to=<"+desk+">") {
+				t.Errorf("%s: delivered: %s", to, line)
+			}
+		}
+		w.empty("shopping")
+	}
+	// The letter shows that the spellings reach the mailbox when it is accepted.
+	for _, to := range []string{"shopping+x@estate.example", `"shopping+x y"@estate.example`, "shopping@[127.0.0.1]", "SHOPPING@localhost", "shop@estate.example"} {
+		w.settled(w.send(friend, w.good("groceries"), to).Data)
+		w.read("shopping", "shopping")
+	}
+}
+
+// TestE2EGuardedDomain: in a domain of the agents' own, an address that is no
+// mailbox is refused where it is named.
+func TestE2EGuardedDomain(t *testing.T) {
+	w := begin(t, "")
+	got := w.send(friend, w.good("groceries"), "anyone@agents.example")
+	if len(got.Rcpt) != 1 {
+		t.Fatalf("answers %v, want one to RCPT", got.Rcpt)
+	}
+	w.want(550, got.Rcpt[0])
+	if !strings.Contains(got.Rcpt[0].Text, "5.1.1") {
+		t.Errorf("the reply is %q, want 5.1.1", got.Rcpt[0])
+	}
+	w.empty("agents")
+}

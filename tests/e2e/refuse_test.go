@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stile/tests/rig"
+)
+
+// TestE2ERefuse sends one message for each reason: the client hears 250, the
+// mail goes no further, and the record says why.
+func TestE2ERefuse(t *testing.T) {
+	w := begin(t, "")
+	var c canaries
+	for _, m := range w.refusals(&c, shopping) {
+		t.Run(m.reason, func(t *testing.T) {
+			before := len(w.records())
+			w.discarded(w.send(m.from, m.raw, shopping).Data)
+			records := w.records()
+			if len(records) != before+1 && m.reason != "malformed-header" && m.reason != "from-count" {
+				t.Fatalf("%d records more, want 1", len(records)-before)
+			}
+			if r := newest(records); r.Text("reason") != m.reason {
+				t.Errorf("refused for %q, want %q; the record is %v", r.Text("reason"), m.reason, r)
+			} else if r.Text("policy") != "shopping" {
+				t.Errorf("refused under policy %q, want shopping", r.Text("policy"))
+			}
+		})
+	}
+	w.empty("shopping")
+}
+
+// newest is the record that was written or counted last.
+func newest(records []rig.Record) rig.Record {
+	var last rig.Record
+	for _, r := range records {
+		if last == nil || r.Time("last").After(last.Time("last")) {
+			last = r
+		}
+	}
+	return last
+}
+
+// TestE2ECanary looks for what refused senders wrote in everything that stile
+// keeps or says.
+func TestE2ECanary(t *testing.T) {
+	w := begin(t, "")
+	var c canaries
+	said := map[string]string{}
+	c1 := w.dial()
+	file := filepath.Join(filepath.Dir(w.Stile.Config), "refused.eml")
+	for _, m := range w.refusals(&c, shopping) {
+		for _, to := range []string{"shopping+" + c.word() + "@estate.example", counter} {
+			r, err := c1.Send(m.from, []string{to}, m.raw)
+			w.do(err)
+			if r.Data.Code/100 == 4 {
+				t.Errorf("%s: %s", m.reason, r.Data)
+			}
+			said["replies"] += r.Data.String() + "\n"
+		}
+		w.do(os.WriteFile(file, []byte(m.raw), 0o644))
+		for _, command := range []string{"verdict", "show", "explain"} {
+			out, err := w.Stile.Run(w.ctx, "", command, "-c", w.Stile.Config,
+				"--mailbox", shopping, "--resolver", w.DNS.Addr, file)
+			w.do(err)
+			said["stile "+command] += out.Stdout + out.Stderr
+		}
+	}
+	w.do(os.Remove(file))
+
+	for _, page := range []string{"/metrics", "/", "/healthz", "/readyz"} {
+		said[page], _ = w.Stile.Get(w.ctx, page) // a page that is not there holds no canary
+	}
+	for _, args := range [][]string{{"list", "--json"}, {"list", "--text"}, {"stats"}} {
+		out, err := w.Stile.Run(w.ctx, "", append(append([]string{"quarantine"}, args...), "-c", w.Stile.Config)...)
+		w.do(err)
+		said["quarantine "+args[0]] += out.Stdout + out.Stderr
+	}
+	for _, r := range w.records() {
+		out, err := w.Stile.Run(w.ctx, "", "quarantine", "show", r.Text("id"), "-c", w.Stile.Config)
+		w.do(err)
+		said["quarantine show"] += out.Stdout + out.Stderr
+	}
+	w.do(w.Stile.Stop(w.ctx))
+	said["log"] = w.Stile.Log.Text()
+	w.do(filepath.WalkDir(filepath.Dir(w.Stile.Config), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		said[d.Name()] = string(text)
+		return err
+	}))
+
+	for where, text := range said {
+		text = strings.ToLower(text)
+		for _, word := range c {
+			if strings.Contains(text, word) {
+				t.Errorf("%s holds %q, which a refused sender wrote", where, word)
+				break
+			}
+		}
+	}
+	for _, where := range []string{"quarantine.db", "log", "replies", "stile explain", "quarantine show", "/metrics"} {
+		if said[where] == "" {
+			t.Errorf("nothing was searched in %s", where)
+		}
+	}
+}
