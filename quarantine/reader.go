@@ -29,8 +29,12 @@ type Reader struct {
 }
 
 func openReader(ctx context.Context, path string, wait time.Duration) (*Reader, error) {
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return nil, reading(classifyFile(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, ErrNotDatabase
 	}
 	db, err := sql.Open("sqlite", dsn(path, url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_defensive": {"1"}, "_dqs": {"0"}}, wait))
 	if err != nil {

@@ -21,6 +21,7 @@ type Store struct {
 	*Reader
 	writer *writer
 	limits Limits
+	keys   int // names of keys remembered, at most
 	now    func() time.Time
 	closed sync.Once
 
@@ -177,7 +178,7 @@ func (s *Store) RememberKeys(ctx context.Context, names []string) error {
 				return classify(err)
 			}
 		}
-		_, err := s.writer.conn.ExecContext(ctx, sqlForget, maxKeys)
+		_, err := s.writer.conn.ExecContext(ctx, sqlForget, s.keys)
 		return classify(err)
 	})
 }
