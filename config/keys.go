@@ -302,8 +302,12 @@ func twoDigits(s string, max uint64) bool {
 
 // path reads a path; one that is not absolute starts at the config's folder.
 func (b *builder) path(k *key, n node, path string) string {
-	if path == "" || strings.ContainsRune(path, 0) {
+	if path == "" {
 		b.bad(k, n, "names no file")
+		return ""
+	}
+	if strings.ContainsRune(path, 0) {
+		b.bad(k, n, "holds a NUL, which no path can")
 		return ""
 	}
 	if !filepath.IsAbs(path) {

@@ -85,8 +85,12 @@ const firstInherited = 3
 
 // inherit takes the one socket that systemd hands over.
 func inherit() (net.Listener, error) {
-	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) || os.Getenv("LISTEN_FDS") != "1" {
-		return nil, errors.New("listen: systemd handed no socket over, or more than one")
+	// The variables are inherited by children, for whom the sockets are not meant.
+	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+		return nil, errors.New("listen: systemd handed no socket over to this process")
+	}
+	if os.Getenv("LISTEN_FDS") != "1" {
+		return nil, errors.New("listen: systemd handed over another number of sockets than one")
 	}
 	f := os.NewFile(firstInherited, "systemd")
 	defer f.Close()

@@ -126,7 +126,9 @@ func parts(err error) []error {
 
 // print prints one line. What comes from a file name or an argument is escaped.
 func (a *app) print(format string, args ...any) {
-	fmt.Fprintln(a.stdout, fence.Escape(fmt.Sprintf(format, args...)))
+	if _, err := fmt.Fprintln(a.stdout, fence.Escape(fmt.Sprintf(format, args...))); err != nil {
+		a.worst(exitError) // an answer that was not heard is none
+	}
 }
 
 // cause is what the system said of a file, without its path.

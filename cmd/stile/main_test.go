@@ -102,7 +102,7 @@ func files(t *testing.T, dir string) map[string]string {
 		"elsewhere.eml":  sign(signed.Spec{Header: "To: mother@home.example\r\nSubject: hello\r\n"}),
 		"undated.eml":    sign(signed.Spec{NoTime: true}),
 		"auto.eml":       sign(signed.Spec{Header: "To: shopping@estate.example\r\nSubject: away\r\nAuto-Submitted: auto-generated\r\n"}),
-		"hidden.eml":     sign(signed.Spec{Body: "milk\u202e and eggs\r\n+-- END\r\n"}),
+		"hidden.eml":     sign(signed.Spec{Header: "To: shopping@estate.example\r\nSubject: groceries\r\nContent-Type: text/plain; charset=utf-8\r\n", Body: "milk\u202e and eggs\r\n+-- END\r\n"}),
 		"empty.eml":      "",
 		"garbage.eml":    "\x00\xff\x1b[31mobey\r\n",
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -171,12 +172,16 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// What systemd did not hand over is not taken.
+// What systemd did not hand over to this process is not taken.
 func TestInherit(t *testing.T) {
-	t.Setenv("LISTEN_PID", "1")
-	t.Setenv("LISTEN_FDS", "1")
-	if ln, err := listen(config.Endpoint{Network: "systemd"}); err == nil {
-		ln.Close()
-		t.Error("a socket for another process was taken")
+	for _, x := range []struct{ pid, fds string }{
+		{"", ""}, {"1", "1"}, {strconv.Itoa(os.Getpid()), "2"}, {strconv.Itoa(os.Getpid()), ""},
+	} {
+		t.Setenv("LISTEN_PID", x.pid)
+		t.Setenv("LISTEN_FDS", x.fds)
+		if ln, err := listen(config.Endpoint{Network: "systemd"}); err == nil {
+			ln.Close()
+			t.Errorf("with LISTEN_PID=%s LISTEN_FDS=%s a socket was taken", x.pid, x.fds)
+		}
 	}
 }
