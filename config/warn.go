@@ -18,9 +18,6 @@ func (b *builder) warn() {
 	for _, m := range b.c.Mailboxes {
 		b.warnMailbox(m)
 	}
-	if b.c.Evidence.None {
-		b.warning(position{file: b.end.file}, "evidence: no original is kept; a refused message cannot be looked at afterwards")
-	}
 	slices.SortStableFunc(b.c.warnings, func(a, b Warning) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
 			return c
