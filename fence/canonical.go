@@ -1,59 +1,109 @@
 package fence
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"hash/maphash"
 	"io"
 )
 
 // canonical reads a body under relaxed canonicalization (RFC 6376, 3.4.4),
-// lines ended by LF, and hands it on octet by octet. What is judged in this
-// form cannot be changed on the way without breaking the signature.
-func canonical(body *io.SectionReader, put func(c byte)) error {
-	in := bufio.NewReaderSize(io.NewSectionReader(body, 0, body.Size()), 32<<10)
-	lineEnds, blank, any := 0, false, false
-	for {
-		c, err := in.ReadByte()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
+// lines ended by LF, and hands it on in pieces. What is judged in this form
+// cannot be changed on the way without breaking the signature.
+func canonical(body *io.SectionReader, put func(piece []byte)) error {
+	c := canonicalizer{put: put}
+	var buf [32 << 10]byte
+	for at := int64(0); at < body.Size(); {
+		n, err := body.ReadAt(buf[:], at)
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		switch {
-		case c == ' ' || c == '\t':
-			blank = true
-			continue
-		case c == '\n' || c == '\r' && nextIsLF(in):
-			if c == '\r' {
-				if _, err := in.Discard(1); err != nil {
-					return err
-				}
-			}
-			lineEnds++
-			blank = false
-			continue
+		if n == 0 {
+			return io.ErrUnexpectedEOF
 		}
-		for ; lineEnds > 0; lineEnds-- {
-			put('\n')
-		}
-		if blank {
-			put(' ')
-			blank = false
-		}
-		put(c)
-		any = true
+		c.write(buf[:n])
+		at += int64(n)
 	}
-	if any {
-		put('\n')
-	}
+	c.close()
 	return nil
 }
 
-func nextIsLF(in *bufio.Reader) bool {
-	next, err := in.Peek(1)
-	return err == nil && next[0] == '\n'
+// canonicalizer holds what it has read and not handed on: the line ends and
+// the white space before the next octet that is neither, and a CR of which it
+// does not know yet whether it ends a line.
+type canonicalizer struct {
+	put      func(piece []byte)
+	lineEnds int
+	blank    bool
+	cr       bool
+	any      bool // something was handed on
+}
+
+func (c *canonicalizer) write(p []byte) {
+	for len(p) > 0 {
+		n := 0
+		for n < len(p) && isOrdinary(p[n]) {
+			n++
+		}
+		if n > 0 {
+			c.text(p[:n])
+			p = p[n:]
+			continue
+		}
+		c.special(p[0])
+		p = p[1:]
+	}
+}
+
+func isOrdinary(b byte) bool { return b != ' ' && b != '\t' && b != '\r' && b != '\n' }
+
+func (c *canonicalizer) special(b byte) {
+	switch b {
+	case '\n':
+		c.cr, c.blank = false, false
+		c.lineEnds++
+	case ' ', '\t':
+		c.flushCR()
+		c.blank = true
+	case '\r':
+		c.flushCR()
+		c.cr = true
+	}
+}
+
+// The octets that are handed on by themselves.
+var (
+	lineFeed = []byte{'\n'}
+	oneBlank = []byte{' '}
+	bareCR   = []byte{'\r'}
+)
+
+// flushCR hands on a CR that turned out to end no line: an ordinary octet.
+func (c *canonicalizer) flushCR() {
+	if c.cr {
+		c.cr = false
+		c.text(bareCR)
+	}
+}
+
+func (c *canonicalizer) text(piece []byte) {
+	c.flushCR()
+	for ; c.lineEnds > 0; c.lineEnds-- {
+		c.put(lineFeed)
+	}
+	if c.blank {
+		c.put(oneBlank)
+		c.blank = false
+	}
+	c.put(piece)
+	c.any = true
+}
+
+func (c *canonicalizer) close() {
+	c.flushCR()
+	if c.any {
+		c.put(lineFeed)
+	}
 }
 
 // base64Check tells whether canonical text is strict base64 (RFC 4648, 3):
@@ -64,6 +114,12 @@ type base64Check struct {
 	pads   int
 	last   byte // the value of the last character before the padding
 	broken bool
+}
+
+func (b *base64Check) write(piece []byte) {
+	for _, c := range piece {
+		b.put(c)
+	}
 }
 
 func (b *base64Check) put(c byte) {
@@ -118,6 +174,21 @@ const (
 	qpDigit
 	qpBlank // behind "=20" or "=09"
 )
+
+func (q *qpCheck) write(piece []byte) {
+	for len(piece) > 0 {
+		if q.state == qpText {
+			// Nothing matters up to the next "=".
+			next := bytes.IndexByte(piece, '=')
+			if next < 0 {
+				return
+			}
+			piece = piece[next:]
+		}
+		q.put(piece[0])
+		piece = piece[1:]
+	}
+}
 
 func (q *qpCheck) put(c byte) {
 	switch q.state {
@@ -180,6 +251,20 @@ func newDashLines() *dashLines {
 	return d
 }
 
+func (d *dashLines) write(piece []byte) {
+	for len(piece) > 0 {
+		if d.length == notDashes {
+			next := bytes.IndexByte(piece, '\n')
+			if next < 0 {
+				return
+			}
+			piece = piece[next:]
+		}
+		d.put(piece[0])
+		piece = piece[1:]
+	}
+}
+
 func (d *dashLines) put(c byte) {
 	if c == '\n' {
 		d.endLine()
@@ -223,6 +308,12 @@ type outerLines struct {
 	line        []byte
 	first, last []byte
 	found       bool
+}
+
+func (o *outerLines) write(piece []byte) {
+	for _, c := range piece {
+		o.put(c)
+	}
 }
 
 func (o *outerLines) put(c byte) {

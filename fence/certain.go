@@ -40,7 +40,7 @@ func certainMultipart(body *io.SectionReader, boundary string) (bool, error) {
 	}
 	opening, closing := "--"+boundary, "--"+boundary+"--"
 	lines := outerLines{bound: len(closing) + 1}
-	if err := canonical(body, lines.put); err != nil {
+	if err := canonical(body, lines.write); err != nil {
 		return false, err
 	}
 	return string(lines.first) == opening && string(lines.last) == closing, nil
@@ -57,19 +57,19 @@ func certainText(body *io.SectionReader, h partHeader) (bool, error) {
 		return false, nil
 	}
 	var html htmlCheck
-	valid, err := readText(body, h.encoding, set, html.put)
+	valid, err := readText(body, h.encoding, set, html.write)
 	if err != nil || !valid || html.found {
 		return false, err
 	}
 	lines := newDashLines()
-	if err := canonical(body, lines.put); err != nil {
+	if err := canonical(body, lines.write); err != nil {
 		return false, err
 	}
 	if len(lines.closers) == 0 {
 		return true, nil
 	}
 	lines.second = true
-	if err := canonical(body, lines.put); err != nil {
+	if err := canonical(body, lines.write); err != nil {
 		return false, err
 	}
 	return !lines.paired && !lines.many, nil
@@ -81,7 +81,7 @@ func certainText(body *io.SectionReader, h partHeader) (bool, error) {
 func certainEncoding(body *io.SectionReader, named transfer, set charset, known bool) (bool, error) {
 	var asBase64 base64Check
 	var asQP qpCheck
-	if err := canonical(body, func(c byte) { asBase64.put(c); asQP.put(c) }); err != nil {
+	if err := canonical(body, func(piece []byte) { asBase64.write(piece); asQP.write(piece) }); err != nil {
 		return false, err
 	}
 	if asBase64.strict() {
@@ -107,9 +107,11 @@ func certainEncoding(body *io.SectionReader, named transfer, set charset, known 
 // characters but TAB, CR and LF.
 func base64Text(body *io.SectionReader) (bool, error) {
 	plain := true
-	valid, err := readText(body, base64Encoding, utf8Set, func(c char) {
-		if c != '\t' && c != '\r' && c != '\n' && unicode.Is(unicode.Cc, rune(c)) {
-			plain = false
+	valid, err := readText(body, base64Encoding, utf8Set, func(text []char) {
+		for _, c := range text {
+			if c != '\t' && c != '\r' && c != '\n' && unicode.IsControl(rune(c)) {
+				plain = false
+			}
 		}
 	})
 	return valid && plain, err
@@ -127,12 +129,12 @@ func certainQP(body *io.SectionReader, check qpCheck, set charset, known bool) (
 	if !known {
 		return false, nil
 	}
-	return readText(body, quotedPrintable, set, func(char) {})
+	return readText(body, quotedPrintable, set, func([]char) {})
 }
 
 // readText decodes the whole body, hands on its characters and reports
 // whether every octet decodes.
-func readText(body *io.SectionReader, encoding transfer, set charset, put func(char)) (valid bool, err error) {
+func readText(body *io.SectionReader, encoding transfer, set charset, put func([]char)) (valid bool, err error) {
 	whole := io.NewSectionReader(body, 0, body.Size())
 	in := newCharReader(decodeTransfer(whole, encoding), set)
 	var text [1024]char
@@ -141,8 +143,8 @@ func readText(body *io.SectionReader, encoding transfer, set charset, put func(c
 		n, err := in.read(text[:])
 		for _, c := range text[:n] {
 			valid = valid && c >= 0
-			put(c)
 		}
+		put(text[:n])
 		if errors.Is(err, io.EOF) {
 			return valid, nil
 		}
@@ -162,6 +164,12 @@ var htmlMarks = map[string]bool{
 type htmlCheck struct {
 	found bool
 	tag   []byte // from "<" on, as far as a mark may reach
+}
+
+func (h *htmlCheck) write(text []char) {
+	for _, c := range text {
+		h.put(c)
+	}
 }
 
 func (h *htmlCheck) put(c char) {

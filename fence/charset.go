@@ -187,6 +187,7 @@ type tableDecoder struct {
 	table     transform.Transformer
 	shifts    bool   // escape sequences change what a byte below 0x80 means
 	errorText string // the octets, if any, that stand for U+FFFD itself
+	out       [utf8.UTFMax]byte
 }
 
 func newTableDecoder(e encoding.Encoding) *tableDecoder {
@@ -220,22 +221,21 @@ func (d *tableDecoder) step(dst []char, src []byte, atEnd bool) (wrote, used int
 
 // one decodes one character, one escape sequence, or octets that do not decode.
 func (d *tableDecoder) one(dst []char, src []byte, atEnd bool) (wrote, used int) {
-	var out [4]byte
 	for k := 1; k <= min(len(src), stepRoom); k++ {
 		last := atEnd && k == len(src)
 		// Room for three octets holds U+FFFD and nothing behind it.
-		n, took, err := d.table.Transform(out[:3], src[:k], last)
+		n, took, err := d.table.Transform(d.out[:3], src[:k], last)
 		if took == 0 && err == transform.ErrShortDst {
-			n, took, _ = d.table.Transform(out[:4], src[:k], last)
+			n, took, _ = d.table.Transform(d.out[:], src[:k], last)
 		}
 		if took == 0 {
 			continue
 		}
-		text, octets := string(out[:n]), src[:took]
-		if text == "\uFFFD" && string(octets) != d.errorText {
+		text, octets := d.out[:n], src[:took]
+		if string(text) == "\uFFFD" && string(octets) != d.errorText {
 			return d.undecoded(dst, octets)
 		}
-		for _, r := range text {
+		for _, r := range string(text) {
 			dst[wrote] = char(r)
 			wrote++
 		}

@@ -51,6 +51,8 @@ func emojiLength(text []char) int {
 // sequence: it spares all other text the look-up.
 func continuesEmoji(c char) bool {
 	switch {
+	case c < 0x200D:
+		return false
 	case c == 0xFE0F, c == 0x200D:
 		return true
 	case 0x1F3FB <= c && c <= 0x1F3FF: // skin tones

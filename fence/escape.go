@@ -34,6 +34,9 @@ func appendUnit(dst []byte, text []char) ([]byte, unit) {
 	if c == '\\' {
 		return appendBackslash(dst, text)
 	}
+	if ' ' <= c && c < 0x7F && (len(text) < 2 || text[1] < 0x7F) {
+		return append(dst, byte(c)), unit{taken: 1, width: 1, hidden: visible}
+	}
 	if n := emojiLength(text); n > 0 {
 		for _, c := range text[:n] {
 			dst = appendRune(dst, c)

@@ -1,0 +1,173 @@
+package fence
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// shape is a message body that is awkward at any size.
+type shape struct {
+	name    string
+	media   string // Content-Type, "" for none
+	coding  string // Content-Transfer-Encoding, "" for none
+	covered bool   // the signature covers both
+	body    func(size int) string
+}
+
+func repeat(s string) func(int) string {
+	return func(size int) string { return strings.Repeat(s, size/len(s)) }
+}
+
+func between2(before, s, after string) func(int) string {
+	return func(size int) string { return before + strings.Repeat(s, size/len(s)) + after }
+}
+
+var shapes = []shape{
+	{"one line", "text/plain", "", true, repeat("a")},
+	{"blanks", "text/plain", "", true, repeat(" ")},
+	{"line ends", "text/plain", "", true, repeat("\n")},
+	{"bare CR", "text/plain", "", true, repeat("\r")},
+	{"short lines", "text/plain; charset=utf-8", "", true, repeat("x\r\n")},
+	{"bad bytes", "text/plain; charset=utf-8", "", true, repeat("\xff")},
+	{"hidden", "text/plain; charset=utf-8", "", true, repeat("\u200b")},
+	{"ideographs", "text/plain; charset=utf-8", "", true, repeat("漢")},
+	{"unassigned", "text/plain; charset=utf-8", "", true, repeat("\U000E0FFF")},
+	{"emoji", "text/plain; charset=utf-8", "", true, repeat("👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏿")},
+	{"almost emoji", "text/plain; charset=utf-8", "", true, repeat("👩🏽\u200d❤\ufe0f\u200d💋\u200d")},
+	{"backslashes", "text/plain; charset=utf-8", "", true, repeat(`\u{`)},
+	{"windows-1252", "text/plain; charset=windows-1252", "", true, repeat("\x81\xe9")},
+	{"shift_jis", "text/plain; charset=shift_jis", "", true, repeat("\x83\x5c\x81\r\n")},
+	{"shift_jis broken", "text/plain; charset=shift_jis", "", true, repeat("\xfc\xfc")},
+	{"gb18030", "text/plain; charset=gb18030", "", true, repeat("\x84\x31\xa4\x37")},
+	{"iso-2022-jp", "text/plain; charset=iso-2022-jp", "", true, repeat("\x1b$B$\"\x1b(B")},
+	{"big5", "text/plain; charset=big5", "", true, repeat("\x88\x62")},
+	{"utf-16", "text/plain; charset=utf-16", "base64", true, repeat("2AAAYSAoAGI=")},
+	{"base64", "text/plain; charset=utf-8", "base64", true, repeat("YWFhYWFh")},
+	{"base64 foreign", "text/plain; charset=utf-8", "base64", true, repeat("!")},
+	{"base64 pads", "text/plain; charset=utf-8", "base64", true, repeat("YQ==")},
+	{"qp escapes", "text/plain; charset=utf-8", "quoted-printable", true, repeat("=C3=A9")},
+	{"qp soft", "text/plain; charset=utf-8", "quoted-printable", true, repeat("=\r\n")},
+	{"qp blanks", "text/plain; charset=utf-8", "quoted-printable", true, between2("", " \t", "x")},
+	{"qp equals", "text/plain; charset=utf-8", "quoted-printable", true, repeat("= ")},
+	{"qp equals blanks", "text/plain; charset=utf-8", "quoted-printable", true, between2("=", " \t", "x")},
+	{"qp CR", "text/plain; charset=utf-8", "quoted-printable", true, repeat(" \r")},
+	{"delimiters", "multipart/mixed; boundary=b", "", true, repeat("--b\r\n")},
+	{"near delimiters", "multipart/mixed; boundary=b", "", true, between2("--b\r\n\r\n", "--bx\r\n", "")},
+	{"padded delimiter", "multipart/mixed; boundary=b", "", true, between2("--b\r\n\r\nx\r\n--b", " \t", "\r\n\r\ny")},
+	{"long header", "multipart/mixed; boundary=b", "", true, between2("--b\r\nX: ", "x", "")},
+	{"header lines", "multipart/mixed; boundary=b", "", true, between2("--b\r\n", "X:x\r\n", "")},
+	{"preamble", "multipart/mixed; boundary=b", "", true, repeat("-- \r\n")},
+	{"levels", "multipart/mixed; boundary=b0", "", true, nested},
+	{"levels, near delimiters", "multipart/mixed; boundary=b0", "", true, nestedNear},
+	{"unsigned text", "", "", false, repeat("hello\r\n")},
+	{"unsigned dashes", "", "", false, distinctDashes},
+	{"unsigned closers", "", "", false, repeat("--x\r\n--y--\r\n")},
+	{"unsigned qp", "text/plain; charset=utf-8", "quoted-printable", false, repeat("=C3=A9=\r\n")},
+	{"unsigned base64", "text/plain; charset=utf-8", "base64", false, repeat("YWFhYWFh\r\n")},
+	{"unsigned html", "text/plain; charset=utf-8", "8bit", false, repeat("<spa")},
+	{"unsigned one line", "text/plain; charset=utf-8", "7bit", false, repeat("a=3D")},
+	{"unsigned multipart", "multipart/mixed; boundary=b", "", false, between2("--b\r\n\r\n", "x\r\n", "--b--\r\n")},
+}
+
+func nested(size int) string {
+	var out strings.Builder
+	for i := range maxLevels - 1 {
+		fmt.Fprintf(&out, "--b%d\r\nContent-Type: multipart/mixed; boundary=b%d\r\n\r\n", i, i+1)
+	}
+	fmt.Fprintf(&out, "--b%d\r\n\r\n", maxLevels-1)
+	out.WriteString(strings.Repeat("text\r\n", size/6))
+	return out.String()
+}
+
+func nestedNear(size int) string {
+	var out strings.Builder
+	for i := range maxLevels - 1 {
+		fmt.Fprintf(&out, "--b%d\r\nContent-Type: multipart/mixed; boundary=b%d\r\n\r\n", i, i+1)
+	}
+	fmt.Fprintf(&out, "--b%d\r\n\r\n", maxLevels-1)
+	out.WriteString(strings.Repeat("--b\r\n", size/5))
+	return out.String()
+}
+
+func distinctDashes(size int) string {
+	var out strings.Builder
+	for i := 0; out.Len() < size; i++ {
+		fmt.Fprintf(&out, "--%d\r\n", i)
+	}
+	return out.String()
+}
+
+func (s shape) source(size int) *source {
+	return &source{
+		entry:    "friend@example.org",
+		subject:  field{value: "groceries", present: true, covered: true},
+		media:    field{value: s.media, present: s.media != "", covered: s.covered},
+		encoding: field{value: s.coding, present: s.coding != "", covered: s.covered},
+		body:     sectionOf(s.body(size)),
+	}
+}
+
+func sectionOf(body string) *io.SectionReader {
+	return io.NewSectionReader(strings.NewReader(body), 0, int64(len(body)))
+}
+
+// A rendering holds the same memory whatever the size of the message.
+func TestMemoryDoesNotGrow(t *testing.T) {
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			small, large := allocated(t, s, 256<<10), allocated(t, s, 4<<20)
+			if large > small+512<<10 {
+				t.Errorf("a body of 256 KiB takes %d bytes, one of 4 MiB %d", small, large)
+			}
+		})
+	}
+}
+
+// allocated is every byte that a rendering asks for.
+func allocated(t *testing.T, s shape, size int) uint64 {
+	src := s.source(size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	mustRender(t, src)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Ten times the body takes no more than about ten times as long.
+func TestTimeIsLinear(t *testing.T) {
+	for _, s := range shapes {
+		t.Run(s.name, func(t *testing.T) {
+			small, large := fastest(t, s, 256<<10), fastest(t, s, 2560<<10)
+			if large > 40*small+100*time.Millisecond {
+				t.Errorf("256 KiB take %v, 2.5 MiB %v", small, large)
+			}
+		})
+	}
+}
+
+func fastest(t *testing.T, s shape, size int) time.Duration {
+	src := s.source(size)
+	best := time.Duration(1<<63 - 1)
+	for range 3 {
+		start := time.Now()
+		mustRender(t, src)
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+func BenchmarkRender10MB(b *testing.B) {
+	for _, s := range shapes {
+		b.Run(s.name, func(b *testing.B) {
+			src := s.source(10 << 20)
+			b.SetBytes(src.body.Size())
+			for b.Loop() {
+				mustRender(b, src)
+			}
+		})
+	}
+}
