@@ -72,8 +72,10 @@ func lookUpCharset(label string, encoded bool) (set charset, known bool) {
 	case "utf-8":
 		return utf8Set, true
 	case "utf-16le", "utf-16be":
-		start := func() decoder { return &utf16Decoder{bigEndian: name == "utf-16be"} }
-		return charset{name, start}, encoded
+		if !encoded {
+			return usASCII, false
+		}
+		return charset{name, func() decoder { return &utf16Decoder{bigEndian: name == "utf-16be"} }}, true
 	}
 	return charset{name, func() decoder { return newTableDecoder(found) }}, true
 }
@@ -231,6 +233,11 @@ func (d *tableDecoder) one(dst []char, src []byte, atEnd bool) (wrote, used int)
 		if took == 0 {
 			continue
 		}
+		// Both octets of a pair are of "!".."~" (RFC 1468), which the table
+		// does not look at.
+		if d.shifts && took == 2 && !isPair(src) {
+			return d.undecoded(dst, src[:1])
+		}
 		text, octets := d.out[:n], src[:took]
 		if string(text) == "\uFFFD" && string(octets) != d.errorText {
 			return d.undecoded(dst, octets)
@@ -246,6 +253,10 @@ func (d *tableDecoder) one(dst []char, src []byte, atEnd bool) (wrote, used int)
 	}
 	dst[0] = badByte(src[0])
 	return 1, 1
+}
+
+func isPair(src []byte) bool {
+	return within(rune(src[0]), '!', '~') && within(rune(src[1]), '!', '~')
 }
 
 // undecoded gives octets that do not decode as bytes. Of several only those

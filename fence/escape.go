@@ -176,7 +176,10 @@ func readEscape(s string) (string, int) {
 		}
 		return `\`, len(escape)
 	}
-	if value > utf8.MaxRune || classOf(char(value)) == visible || string(appendEscape(nil, char(value))) != escape {
+	if value > utf8.MaxRune || !utf8.ValidRune(rune(value)) {
+		return "", 0
+	}
+	if classOf(char(value)) == visible || string(appendEscape(nil, char(value))) != escape {
 		return "", 0
 	}
 	return string(rune(value)), len(escape)
