@@ -25,12 +25,9 @@ func ParseVerdict(value string) (Verdict, error) {
 	}
 	var v Verdict
 	seen := map[string]bool{}
-	known := v.readers()
+	known := append(v.readers(), reader{}) // a last one of no name
 	for _, part := range parts[1:] {
-		name, value, ok := strings.Cut(part, "=")
-		if !ok {
-			return Verdict{}, ErrFormat
-		}
+		name, value, _ := strings.Cut(part, "=")
 		if !isName(name) {
 			return Verdict{}, ErrFormat
 		}
@@ -42,19 +39,17 @@ func ParseVerdict(value string) (Verdict, error) {
 			return Verdict{}, ErrFormat
 		}
 		seen[name] = true
-		at := slices.IndexFunc(known, func(r reader) bool { return r.name == name })
-		if at < 0 {
-			continue // a name of a later version
-		}
-		if at > 0 {
-			return Verdict{}, ErrFormat
+		// A name that is not the next one is a later version's. Or it stands out of
+		// its order: then it lacks in the end, for it cannot come again.
+		if name != known[0].name {
+			continue
 		}
 		if !known[0].read(value) {
 			return Verdict{}, ErrFormat
 		}
 		known = known[1:]
 	}
-	if len(known) > 0 {
+	if len(known) > 1 {
 		return Verdict{}, ErrFormat
 	}
 	return v, nil
@@ -87,7 +82,7 @@ func (v *Verdict) readers() []reader {
 
 var (
 	algorithms = []string{"rsa-sha256", "ed25519-sha256"}
-	states     = []fence.State{"full", "cut", "none"}
+	states     = []fence.State{fence.Full, fence.Cut, fence.None}
 )
 
 // parseList reads words of a closed list, in its order, each once.
@@ -116,15 +111,12 @@ func parseCounts(s string, closed []string) (fence.Counts, bool) {
 	var counts fence.Counts
 	for _, one := range strings.Split(s, ",") {
 		name, number, _ := strings.Cut(one, ":")
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return nil, false
-		}
+		n, _ := strconv.Atoi(number) // of what is no number the nearest, or 0
 		if n < 1 {
 			return nil, false
 		}
 		if strconv.Itoa(n) != number {
-			return nil, false // "+1", "01"
+			return nil, false
 		}
 		names = append(names, name)
 		counts = append(counts, fence.Count{Name: name, N: n})
@@ -138,10 +130,7 @@ func parseTime(s string) (time.Time, bool) {
 		return time.Time{}, true
 	}
 	t, err := time.Parse(timeFormat, s)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return t, stampTime(t) == s
+	return t, err == nil && stampTime(t) == s
 }
 
 func parseDigest(s string) (digest [32]byte, ok bool) {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"pgregory.net/rapid"
 
+	"stile/fence"
 	"stile/verdict"
 )
 
@@ -38,7 +39,7 @@ func sampleVerdict() Verdict {
 		Algorithm: "rsa-sha256",
 		Signed:    []string{"from", "to", "subject", "date"},
 		Time:      time.Date(2026, 11, 30, 20, 57, 13, 0, time.UTC),
-		Text:      "full",
+		Text:      fence.Full,
 		Digest:    sha256.Sum256([]byte("proof")),
 	}
 }

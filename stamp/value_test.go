@@ -17,7 +17,7 @@ func TestVerdictValue(t *testing.T) {
 	full.Policies = []string{"shopping", "calendar-2"}
 	full.Signed = SignedNames
 	full.Time = time.Time{}
-	full.Text = "cut"
+	full.Text = fence.Cut
 	full.Flags = verdict.Flags
 	full.Hidden = fence.Counts{{Name: "bidi", N: 12}, {Name: "zero-width", N: 3}}
 	full.Dropped = fence.Counts{{Name: "html", N: 1}, {Name: "attachment", N: 2}}
@@ -25,7 +25,7 @@ func TestVerdictValue(t *testing.T) {
 	zone.Time = zone.Time.In(time.FixedZone("", 5*3600)).Add(999 * time.Millisecond)
 	bare := sampleVerdict()
 	bare.Signed = nil
-	bare.Text = "none"
+	bare.Text = fence.None
 	const digest = "digest=sha256:c1cda26362828b69266512052b97cb3729e3b052e4ade47c0a1e3383defe73c7"
 	const plain = " accept; id=01K6Z3Q4W5X6Y7Z8A9B0C1D2E3; policy=shopping;\r\n" +
 		" from=friend@example.org; d=example.org; key=9f2c41d0a7b3e815;\r\n" +
@@ -65,41 +65,44 @@ func TestVerdictValue(t *testing.T) {
 // No value that has a space, a semicolon or another grammar is ever written.
 func TestVerdictValueRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*Verdict){
-		"id":                     func(v *Verdict) { v.ID = "01k6z3q4w5x6y7z8a9b0c1d2e3" },
-		"no policy":              func(v *Verdict) { v.Policies = nil },
-		"policy twice":           func(v *Verdict) { v.Policies = []string{"a", "a"} },
-		"policy with comma":      func(v *Verdict) { v.Policies = []string{"a,b"} },
-		"policy too long":        func(v *Verdict) { v.Policies = []string{strings.Repeat("a", 33)} },
-		"from with semicolon":    func(v *Verdict) { v.From = "a@b;x=y" },
-		"from with a pair":       func(v *Verdict) { v.From = "a@b; x=y" },
-		"from with line end":     func(v *Verdict) { v.From = "a@b\r\n x" },
-		"from with space":        func(v *Verdict) { v.From = "a @b" },
-		"from is not ASCII":      func(v *Verdict) { v.From = "ä@b" },
-		"from is no address":     func(v *Verdict) { v.From = "friend" },
-		"d in upper case":        func(v *Verdict) { v.Domain = "Example.org" },
-		"d empty":                func(v *Verdict) { v.Domain = "" },
-		"short key":              func(v *Verdict) { v.KeyID = "9f2c" },
-		"algorithm":              func(v *Verdict) { v.Algorithm = "rsa-sha1" },
-		"signed out of order":    func(v *Verdict) { v.Signed = []string{"to", "from"} },
-		"signed unknown":         func(v *Verdict) { v.Signed = []string{"x-mine"} },
-		"time":                   func(v *Verdict) { v.Time = time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC) },
-		"text":                   func(v *Verdict) { v.Text = "some" },
-		"flag unknown":           func(v *Verdict) { v.Flags = []verdict.Flag{"trusted"} },
-		"flags out of order":     func(v *Verdict) { v.Flags = []verdict.Flag{verdict.Undated, verdict.WeakKey} },
-		"hidden unknown":         func(v *Verdict) { v.Hidden = fence.Counts{{Name: "html", N: 1}} },
-		"hidden zero":            func(v *Verdict) { v.Hidden = fence.Counts{{Name: "bidi", N: 0}} },
-		"dropped out of order":   func(v *Verdict) { v.Dropped = fence.Counts{{Name: "text", N: 1}, {Name: "html", N: 1}} },
-		"dropped twice":          func(v *Verdict) { v.Dropped = fence.Counts{{Name: "html", N: 1}, {Name: "html", N: 1}} },
-		"policies over one line": func(v *Verdict) { v.Policies = manyPolicies(40) },
+		"id":                   func(v *Verdict) { v.ID = "01k6z3q4w5x6y7z8a9b0c1d2e3" },
+		"no policy":            func(v *Verdict) { v.Policies = nil },
+		"policy twice":         func(v *Verdict) { v.Policies = []string{"a", "a"} },
+		"policy with comma":    func(v *Verdict) { v.Policies = []string{"a,b"} },
+		"policy too long":      func(v *Verdict) { v.Policies = []string{strings.Repeat("a", 33)} },
+		"from with semicolon":  func(v *Verdict) { v.From = "a@b;x=y" },
+		"from with a pair":     func(v *Verdict) { v.From = "a@b; x=y" },
+		"from with line end":   func(v *Verdict) { v.From = "a@b\r\n x" },
+		"from with space":      func(v *Verdict) { v.From = "a @b" },
+		"from is not ASCII":    func(v *Verdict) { v.From = "ä@b" },
+		"from is no address":   func(v *Verdict) { v.From = "friend" },
+		"d in upper case":      func(v *Verdict) { v.Domain = "Example.org" },
+		"d empty":              func(v *Verdict) { v.Domain = "" },
+		"short key":            func(v *Verdict) { v.KeyID = "9f2c" },
+		"algorithm":            func(v *Verdict) { v.Algorithm = "rsa-sha1" },
+		"signed out of order":  func(v *Verdict) { v.Signed = []string{"to", "from"} },
+		"signed unknown":       func(v *Verdict) { v.Signed = []string{"x-mine"} },
+		"time":                 func(v *Verdict) { v.Time = time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"text":                 func(v *Verdict) { v.Text = "some" },
+		"flag unknown":         func(v *Verdict) { v.Flags = []verdict.Flag{"trusted"} },
+		"flags out of order":   func(v *Verdict) { v.Flags = []verdict.Flag{verdict.Undated, verdict.WeakKey} },
+		"hidden unknown":       func(v *Verdict) { v.Hidden = fence.Counts{{Name: "html", N: 1}} },
+		"hidden zero":          func(v *Verdict) { v.Hidden = fence.Counts{{Name: "bidi", N: 0}} },
+		"dropped out of order": func(v *Verdict) { v.Dropped = fence.Counts{{Name: "text", N: 1}, {Name: "html", N: 1}} },
+		"dropped twice":        func(v *Verdict) { v.Dropped = fence.Counts{{Name: "html", N: 1}, {Name: "html", N: 1}} },
 	} {
 		v := sampleVerdict()
 		spoil(&v)
-		if got, err := v.value(); err == nil {
-			t.Errorf("%s: wrote %q", name, got)
+		if got, err := v.value(); err != errValue || got != "" {
+			t.Errorf("%s: wrote %q, %v", name, got, err)
 		}
 	}
 	v := sampleVerdict()
-	v.Policies = manyPolicies(29)
+	v.Policies = manyPolicies(31)
+	if got, err := v.value(); err != errTooLong || got != "" {
+		t.Errorf("more policies than a line holds: %q, %v", got, err)
+	}
+	v.Policies = manyPolicies(30)
 	if _, err := v.value(); err != nil {
 		t.Errorf("as many policies as a line holds: %v", err)
 	}
@@ -171,11 +174,15 @@ func TestParseVerdict(t *testing.T) {
 		"time of no day":      swap("2026-11-30", "2026-11-31"),
 		"flags empty word":    swap("flags=none", "flags=weak-key,"),
 		"flags none and more": swap("flags=none", "flags=none,weak-key"),
+		"count none":          swap("hidden=none", "hidden=bidi:0"),
 		"count signed":        swap("hidden=none", "hidden=bidi:+1"),
 		"count with zero":     swap("hidden=none", "hidden=bidi:01"),
 		"count missing":       swap("hidden=none", "hidden=bidi"),
 		"count too large":     swap("hidden=none", "hidden=bidi:99999999999999999999"),
 		"digest short":        value[:len(value)-2],
+		"digest hex capitals": value[:len(value)-1] + "C",
+		"digest no hex":       value[:len(value)-1] + "g",
+		"digest bare":         swap("digest=sha256:", "digest="),
 		"digest in capitals":  swap("digest=sha256:", "digest=SHA256:"),
 	} {
 		if v, err := ParseVerdict(read); err != ErrFormat || v.From != "" {

@@ -179,6 +179,8 @@ func TestDecodeWordsRefuses(t *testing.T) {
 		"no beginning":        " ?utf-8?q?a?=",
 		"no end":              " =?utf-8?q?a?",
 		"bad hexadecimal":     " =?utf-8?q?=G0?=",
+		"bad hexadecimal 2":   " =?utf-8?q?aa=0Gaa?=",
+		"B cut":               " =?utf-8?b?YWFhY?=",
 		"short hexadecimal":   " =?utf-8?q?=0?=",
 		"8 bit":               " =?utf-8?q?ä?=",
 		"a control":           " =?utf-8?q?a\x00?=",
