@@ -124,7 +124,7 @@ func show(ctx context.Context, r *rig.Rig, key *rig.Key, p paper) error {
 	if out.Exit != 0 {
 		return fmt.Errorf("stile quarantine list: exit %d: %s", out.Exit, out.Stderr)
 	}
-	p.text(out.Stdout)
+	p.table(out.Stdout)
 
 	p.heading("Metrics that moved")
 	after, err := r.Stile.Scrape(ctx)

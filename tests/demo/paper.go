@@ -3,14 +3,15 @@ package main
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"stile/tests/rig"
 )
 
-// paper is what the report is printed on: at most 96 columns, with colours only
-// on a terminal.
+// paper is what the report is printed on: for a terminal of a hundred columns,
+// with colours only where it is one.
 type paper struct{ color bool }
 
 const (
@@ -40,6 +41,29 @@ func (p paper) text(block string) {
 		fmt.Print("  " + line)
 	}
 }
+
+// table prints a block whose columns stand two blanks or more apart, as narrow
+// as what is in them.
+func (p paper) table(block string) {
+	var rows [][]string
+	width := map[int]int{}
+	for line := range strings.Lines(block) {
+		row := columns.Split(strings.TrimSpace(line), -1)
+		for i, cell := range row {
+			width[i] = max(width[i], len(cell))
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			fmt.Fprintf(&b, "%-*s ", width[i], cell)
+		}
+		fmt.Println(strings.TrimRight(b.String(), " "))
+	}
+}
+
+var columns = regexp.MustCompile("  +")
 
 func (p paper) row(n int, what, verdict, where string) {
 	how := red

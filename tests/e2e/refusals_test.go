@@ -62,8 +62,10 @@ func (w *world) refusals(c *canaries, to string) []refusal {
 	list := []refusal{
 		{reason: "too-large", raw: onTop(signed(good()), many...)},
 		{reason: "malformed-header", raw: onTop(signed(good()), "X-Bell: \a"+c.word())},
-		{reason: "malformed-header", raw: onTop(signed(good()), "X-Gap : "+c.word())},
 		{reason: "from-count", raw: onTop(signed(good()), "From: "+c.word()+" <"+friend+">")},
+		// Postfix takes the white space before a colon out, so this is no
+		// malformed-header here.
+		{reason: "from-count", raw: swap(signed(good()), "\r\nTo:", "\r\nFrom : "+c.word()+" <"+friend+">\r\nTo:")},
 		{reason: "from-count", raw: swap(good(), "From:", "X-"+c.word()+":")},
 		{reason: "duplicate-field", raw: onTop(signed(good()), "Subject: "+c.word())},
 		{reason: "address-count", raw: signed(swap(good(), " <"+friend+">", " <"+friend+">, "+c.word()+"@example.org"))},

@@ -17,11 +17,11 @@ func TestE2ERefuse(t *testing.T) {
 	var c canaries
 	for _, m := range w.refusals(&c, shopping) {
 		t.Run(m.reason, func(t *testing.T) {
-			before := len(w.records())
+			before := messagesIn(w.records())
 			w.discarded(w.send(m.from, m.raw, shopping).Data)
 			records := w.records()
-			if len(records) != before+1 && m.reason != "malformed-header" && m.reason != "from-count" {
-				t.Fatalf("%d records more, want 1", len(records)-before)
+			if n := messagesIn(records); n != before+1 {
+				t.Errorf("the records count %v messages, want %v", n, before+1)
 			}
 			if r := newest(records); r.Text("reason") != m.reason {
 				t.Errorf("refused for %q, want %q; the record is %v", r.Text("reason"), m.reason, r)
@@ -31,6 +31,17 @@ func TestE2ERefuse(t *testing.T) {
 		})
 	}
 	w.empty("shopping")
+}
+
+// messagesIn is how many messages the records stand for: a repeat is counted in
+// the row that is there.
+func messagesIn(records []rig.Record) float64 {
+	n := 0.0
+	for _, r := range records {
+		count, _ := r["count"].(float64)
+		n += count
+	}
+	return n
 }
 
 // newest is the record that was written or counted last.

@@ -119,7 +119,7 @@ func TestE2EShapes(t *testing.T) {
 				"--Apple-Mail=_5D1F--\r\n",
 			sign: []func(*rig.Signing){selector("sig1"), headers("From", "Content-Type", "Mime-Version", "Subject",
 				"Message-Id", "Date", "To")},
-			body: "Subject: groceries\nbefore the picture\n\nafter the picture",
+			body: "Subject: groceries\nbefore the picture\nafter the picture",
 			not:  "fridge.png",
 		},
 	} {

@@ -154,7 +154,7 @@ func (f *Postfix) layOutMail(n ids) error {
 	fmt.Fprintf(&mailboxes, "%s broken/\n", broken)
 	for name, text := range map[string]string{
 		"mailboxes": mailboxes.String(),
-		"transport": broken + " error:5.2.0 this mailbox is broken\n",
+		"transport": broken + " broken:\n",
 		"master.cf": "", // postconf(1) wants one
 		"main.cf":   "",
 	} {
