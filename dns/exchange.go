@@ -13,14 +13,11 @@ import (
 const udpSize = 1232
 
 // ask goes through the servers in order, twice at most, until one answers. The
-// error is the last attempt's.
+// error is the last attempt's. When ctx is over, attempts fail at once.
 func (r *Resolver) ask(ctx context.Context, name string) (answer, error) {
 	last := errTimeout
 	for range rounds {
 		for _, server := range r.servers {
-			if ctx.Err() != nil {
-				return answer{}, last
-			}
 			a, err := r.attempt(ctx, server, name)
 			if err == nil {
 				return a, nil

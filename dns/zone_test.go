@@ -26,6 +26,7 @@ double.example. CNAME capitals.example.
 to-delegated.example. CNAME s.below.example.
 other.example. A 192.0.2.1
 chaos.example. CH TXT "c"
+chaos.example. CH NS elsewhere.invalid.
 relative TXT "root"
 ; a name that is delegated stands for a temporary failure
 tempfail._domainkey.example.org. IN NS unreachable.invalid.

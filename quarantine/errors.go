@@ -59,9 +59,6 @@ func classify(err error) error {
 	if !errors.As(err, &lite) {
 		return ErrInternal
 	}
-	if lite.Code() == sqlite3.SQLITE_READONLY_DBMOVED {
-		return ErrMoved
-	}
 	// The low octet is the primary code, the rest says more of it.
 	if cause, ok := causes[lite.Code()&0xff]; ok {
 		return fmt.Errorf("%w (SQLite code %d)", cause, lite.Code())

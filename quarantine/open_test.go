@@ -249,6 +249,9 @@ func TestFull(t *testing.T) {
 	if !errors.Is(err, ErrFull) {
 		t.Fatalf("Add: %v after %d records", err, durable)
 	}
+	if err := s.Ready(t.Context()); !errors.Is(err, ErrFull) {
+		t.Errorf("Ready: %v", err)
+	}
 	r, err := OpenReader(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -414,7 +417,6 @@ func TestCallersTime(t *testing.T) {
 		return nil
 	})
 	<-busy
-	defer close(release)
 	if _, err := s.Add(ctx, record(1)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Add: %v", err)
 	}
@@ -423,5 +425,9 @@ func TestCallersTime(t *testing.T) {
 	}
 	if _, err := s.List(ctx, Filter{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("List: %v", err)
+	}
+	close(release)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("Ready, for a caller with time: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ const (
 	maxKeys    = 100000         // names of keys remembered
 	seenAgain  = 24 * time.Hour // a known key is noted again after this time
 	readyFor   = 5 * time.Second
+	readySize  = 64 << 10 // octets that Ready writes, more than any record takes
 )
 
 // Store is a store that is written to. It is safe for concurrent use.
@@ -70,9 +71,6 @@ func (s *Store) Add(ctx context.Context, r Record) (id string, err error) {
 
 // add counts the record in the row that it repeats, or makes a row of it.
 func (w *writer) add(ctx context.Context, r *Record) (string, error) {
-	if r.AddressHash == "" {
-		return r.ID, w.put(ctx, r)
-	}
 	at := r.Time.UnixMilli()
 	hour := foldWithin.Milliseconds()
 	var row string
@@ -183,8 +181,10 @@ func (s *Store) RememberKeys(ctx context.Context, names []string) error {
 	})
 }
 
-// Ready reports whether a record could be made durable now. It writes a line
-// of its own, at most every five seconds; in between it repeats its answer.
+// Ready reports whether a record could be made durable now: it makes a row of
+// its own durable that is larger than any record, so that it fails before they
+// do. That happens at most every five seconds; in between it repeats its
+// answer.
 func (s *Store) Ready(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		return s.ready
 	}
 	err := s.writer.do(ctx, func(ctx context.Context) error {
-		_, err := s.writer.conn.ExecContext(ctx, sqlReady, now.UnixMilli())
+		_, err := s.writer.conn.ExecContext(ctx, sqlReady, make([]byte, readySize))
 		return classify(err)
 	})
 	// That a caller's time was over says nothing of the store.
