@@ -32,5 +32,6 @@
 //
 // The database must lie on a local file system: WAL needs shared memory. Times
 // are kept to the millisecond. Space that Prune frees is used again but not
-// given back to the file system.
+// given back to the file system. On a full disk records cannot be deleted
+// either: that, too, is written to the WAL first.
 package quarantine
