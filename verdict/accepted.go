@@ -40,7 +40,7 @@ func (v Verdict) Proved() string {
 }
 
 // Accepted is a message that may be shown, together with what the accepting
-// signature covers. Only [Case.Judge] and [Unite] make one.
+// signature covers. Only [Case.Judge], [Case.Again] and [Unite] make one.
 type Accepted struct {
 	entry     string
 	domain    string
@@ -48,6 +48,7 @@ type Accepted struct {
 	algorithm string
 	keyID     string
 	digest    [32]byte
+	bodyHash  []byte // bh=, decoded
 	time      time.Time
 	dated     bool
 	flags     map[Flag]bool
@@ -64,6 +65,7 @@ func (c *Case) accept(entry string, s *signature) *Accepted {
 		algorithm: s.strict.algorithm,
 		keyID:     s.keyID(c.domain()),
 		digest:    s.digest(c.domain()),
+		bodyHash:  s.strict.bodyHash,
 		time:      s.time,
 		dated:     s.dated,
 		message:   c.message,

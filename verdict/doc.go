@@ -6,6 +6,9 @@
 // [Case.Judge] goes through the conditions in their fixed order and answers
 // accept, refuse with one [Reason], or defer with one [Reason].
 //
+// Whether an accepted message was accepted before is known to whoever keeps
+// what [Case.Proof] gives; [Case.Again] then says what that makes of it.
+//
 // # Security
 //
 // The package does no I/O but through what it is handed: the message's bytes,

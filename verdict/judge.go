@@ -45,6 +45,7 @@ type Policy struct {
 
 	MaxAge         time.Duration // 0: the age is not looked at
 	AllowAutomatic bool          // automatic = "accept"
+	RetryWindow    time.Duration // from the first acceptance, for Again
 }
 
 // Case is one message under judgement: read once, judged by any number of

@@ -26,15 +26,17 @@ const (
 // signature is one DKIM-Signature field whose d= is the From domain
 // (RFC 6376, 3.5).
 type signature struct {
-	at      int // its place in the header
-	rank    int // 0 for the topmost aligned one
-	loose   []tag
-	cover   coverage
-	time    time.Time
-	dated   bool // time is known
-	checked bool // the strict reading was done, with this result:
-	strict  strictSignature
-	valid   bool
+	at         int // its place in the header
+	rank       int // 0 for the topmost aligned one
+	loose      []tag
+	cover      coverage
+	time       time.Time
+	dated      bool // time is known
+	strict     strictSignature
+	parsed     bool // the strict reading of the tags was done, with this result:
+	wellFormed bool
+	checked    bool // everything that needs no key was, with this result:
+	valid      bool
 
 	tried  bool // verification was tried, with this result:
 	result result
@@ -128,8 +130,17 @@ func (s *signature) readStrictly(header []Field, domain string, now time.Time) b
 		return s.valid
 	}
 	s.checked = true
-	s.valid = s.checkSyntax(header[s.at], domain) && s.checkBounds(header, now)
+	s.valid = s.readSyntax(header, domain) && s.checkBounds(header, now)
 	return s.valid
+}
+
+// readSyntax reads the tags, once, and reports whether they are as the grammar
+// has them. What it says does not change with time or with other fields.
+func (s *signature) readSyntax(header []Field, domain string) bool {
+	if !s.parsed {
+		s.parsed, s.wellFormed = true, s.checkSyntax(header[s.at], domain)
+	}
+	return s.wellFormed
 }
 
 func (s *signature) checkSyntax(field Field, domain string) bool {
