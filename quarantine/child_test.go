@@ -41,6 +41,14 @@ var children = map[string]func(url string) (string, error){
 		}
 		return s.Add(context.Background(), record(1))
 	},
+	// keep remembers an acceptance and keeps the store open.
+	"keep": func(url string) (string, error) {
+		s, err := Open(context.Background(), url, Limits{})
+		if err != nil {
+			return "", err
+		}
+		return "kept", s.Keep(context.Background(), []Acceptance{acceptance("shopping", noon, proof(1, 1, 2))})
+	},
 	// list reads.
 	"list": func(url string) (string, error) {
 		r, err := OpenReader(context.Background(), url)

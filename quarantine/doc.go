@@ -5,6 +5,11 @@
 // then may a client hear that its mail was taken, and if it fails the answer
 // is "try later". Repeats of one sender fold into one row.
 //
+// Of accepted mail it keeps the proof, as hashes, so that a message that was
+// accepted once is told when it comes again: [Reader.Earlier] looks for it and
+// [Store.Keep] adds it, which is one decision, for Keep fails if something came
+// in between.
+//
 // The store is an embedded SQLite database in WAL mode with full
 // synchronisation. The daemon holds a [Store]; commands open a [Reader], which
 // works while the daemon runs and after it was killed.
@@ -33,5 +38,7 @@
 // The database must lie on a local file system: WAL needs shared memory. Times
 // are kept to the millisecond. Space that Prune frees is used again but not
 // given back to the file system. On a full disk records cannot be deleted
-// either: that, too, is written to the WAL first.
+// either: that, too, is written to the WAL first. A million signatures of
+// accepted mail are remembered: beyond that the oldest are forgotten within
+// their year. A mailbox whose id is changed has no past.
 package quarantine

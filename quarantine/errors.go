@@ -30,6 +30,9 @@ var (
 
 	// ErrURL says that a store's URL is not sqlite: and an absolute path.
 	ErrURL = errors.New("quarantine: the store must be sqlite: and an absolute path")
+	// ErrRaced says that an acceptance of the same proof became durable after it
+	// was looked for.
+	ErrRaced = errors.New("quarantine: another copy was accepted meanwhile")
 	// ErrNotFound says that no record has the ID.
 	ErrNotFound = errors.New("quarantine: no such record")
 	// ErrDuplicate says that a record of this ID and mailbox is there already.

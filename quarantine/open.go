@@ -53,7 +53,7 @@ func open(ctx context.Context, storeURL string, limits Limits, wait time.Duratio
 		w.close()
 		return nil, err
 	}
-	return &Store{Reader: r, writer: w, limits: limits, keys: maxKeys, now: time.Now}, nil
+	return &Store{Reader: r, writer: w, limits: limits, keys: maxKeys, proofs: maxProofs, now: time.Now}, nil
 }
 
 // OpenReader opens the store of the URL for reading. Nothing is created, and

@@ -40,6 +40,16 @@ CREATE TABLE known_key (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX known_key_by_time ON known_key (seen);
+`, `
+CREATE TABLE proof (
+	policy    TEXT    NOT NULL,
+	signature BLOB    NOT NULL CHECK (length(signature) = 32), -- SHA-256
+	message   BLOB    NOT NULL CHECK (length(message) = 32),   -- SHA-256
+	first     INTEGER NOT NULL, -- milliseconds since 1970, UTC
+	PRIMARY KEY (policy, signature)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX proof_by_time ON proof (first);
 `}
 
 const (
@@ -70,6 +80,14 @@ ORDER BY first DESC, id DESC, policy LIMIT ?`
 ON CONFLICT (name) DO UPDATE SET seen = max(seen, excluded.seen)`
 	sqlForget = `DELETE FROM known_key WHERE name IN
 (SELECT name FROM known_key ORDER BY seen LIMIT max(0, (SELECT count(*) FROM known_key) - ?))`
+
+	sqlProof       = `SELECT message, first FROM proof WHERE policy = ? AND signature = ?`
+	sqlKeepProof   = `INSERT INTO proof (policy, signature, message, first) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	sqlCountProofs = `SELECT count(*) FROM proof`
+	sqlProofsUntil = `DELETE FROM proof WHERE (policy, signature) IN
+(SELECT policy, signature FROM proof WHERE first < ? ORDER BY first LIMIT ?)`
+	sqlOldestProofs = `DELETE FROM proof WHERE (policy, signature) IN
+(SELECT policy, signature FROM proof ORDER BY first LIMIT ?)`
 
 	sqlHashKey    = `SELECT value FROM meta WHERE name = 'hash-key'`
 	sqlSetHashKey = `INSERT INTO meta (name, value) VALUES ('hash-key', ?) ON CONFLICT (name) DO NOTHING`

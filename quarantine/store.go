@@ -12,6 +12,7 @@ const (
 	foldWithin = time.Hour      // from a row's first time
 	pruneBatch = 1000           // rows deleted at once, so that records need not wait
 	maxKeys    = 100000         // names of keys remembered
+	maxProofs  = 1000000        // signatures remembered
 	seenAgain  = 24 * time.Hour // a known key is noted again after this time
 	readyFor   = 5 * time.Second
 	readySize  = 64 << 10 // octets that Ready writes, more than any record takes
@@ -22,7 +23,8 @@ type Store struct {
 	*Reader
 	writer *writer
 	limits Limits
-	keys   int // names of keys remembered, at most
+	keys   int   // names of keys remembered, at most
+	proofs int64 // signatures remembered, at most
 	now    func() time.Time
 	closed sync.Once
 
@@ -99,23 +101,34 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int64, error) {
 }
 
 // Prune deletes what is over the limits: records older than Keep, then the
-// oldest until Max are left. It returns their number. It should run every few
-// minutes: between two runs the store grows as mail is refused.
+// oldest until Max are left; and of the proofs of accepted mail those that are
+// older than a year, then the oldest over a million. It returns the number of
+// records. It should run every few minutes: between two runs the store grows
+// as mail comes.
 func (s *Store) Prune(ctx context.Context) (deleted int64, err error) {
 	if s.limits.Keep > 0 {
 		if deleted, err = s.Purge(ctx, s.now().Add(-s.limits.Keep)); err != nil {
 			return deleted, err
 		}
 	}
-	if s.limits.Max <= 0 {
-		return deleted, nil
+	if s.limits.Max > 0 {
+		n, err := s.deleteOver(ctx, sqlCount, sqlDeleteOldest, s.limits.Max)
+		deleted += n
+		if err != nil {
+			return deleted, err
+		}
 	}
+	return deleted, s.pruneProofs(ctx)
+}
+
+// deleteOver deletes the oldest rows until most are left.
+func (s *Store) deleteOver(ctx context.Context, count, oldest string, most int64) (deleted int64, err error) {
 	var rows int64
-	if err := s.db.QueryRowContext(ctx, sqlCount).Scan(&rows); err != nil {
-		return deleted, ended(ctx, err)
+	if err := s.db.QueryRowContext(ctx, count).Scan(&rows); err != nil {
+		return 0, ended(ctx, err)
 	}
-	for over := rows - s.limits.Max; over > 0; {
-		n, err := s.deleteBatch(ctx, sqlDeleteOldest, min(over, pruneBatch))
+	for over := rows - most; over > 0; {
+		n, err := s.deleteBatch(ctx, oldest, min(over, pruneBatch))
 		if err != nil {
 			return deleted, err
 		}
