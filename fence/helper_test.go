@@ -2,10 +2,9 @@ package fence
 
 import (
 	"crypto/rand"
-	"testing"
 )
 
-func mustRender(t testing.TB, s *source) Rendering {
+func mustRender(t fataler, s *source) Rendering {
 	t.Helper()
 	r, err := render(s, rand.Reader)
 	if err != nil {
