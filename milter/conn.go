@@ -31,7 +31,6 @@ type conn struct {
 	frame      []byte // the frame in hand, length included; its array is used again
 	unread     []byte // what the library has not taken of it
 	negotiated bool
-	broken     bool // nothing more is read
 
 	mu        sync.Mutex
 	stopping  bool // the server wants to end
@@ -41,7 +40,6 @@ type conn struct {
 // Read gives the library the frame in hand, and the next one when it has it all.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.unread) == 0 && !c.next() {
-		c.broken = true
 		return 0, io.EOF
 	}
 	n := copy(p, c.unread)
@@ -51,9 +49,6 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // next reads a frame and inspects it.
 func (c *conn) next() bool {
-	if c.broken {
-		return false
-	}
 	if !c.readFrame() {
 		return false
 	}
@@ -110,10 +105,8 @@ func (c *conn) readFrame() bool {
 		return false
 	}
 	// The whole frame has one deadline: an octet now and then does not
-	// prolong it.
-	if err := c.SetReadDeadline(time.Now().Add(c.limits.frame)); err != nil {
-		return c.readFailed(err, connSlow)
-	}
+	// prolong it. A failure to set it shows at the read.
+	_ = c.SetReadDeadline(time.Now().Add(c.limits.frame))
 	if size := 4 + int(n); cap(c.frame) < size {
 		c.frame = make([]byte, size)
 	} else {
@@ -148,13 +141,10 @@ func (c *conn) waitForFrame() {
 
 // Write writes a part of a reply.
 func (c *conn) Write(p []byte) (int, error) {
-	if err := c.SetWriteDeadline(time.Now().Add(c.limits.write)); err != nil {
-		c.broken = true
-		return 0, errLost
-	}
+	// A failure to set it shows at the write.
+	_ = c.SetWriteDeadline(time.Now().Add(c.limits.write))
 	n, err := c.Conn.Write(p)
 	if err != nil {
-		c.broken = true
 		return n, errLost
 	}
 	return n, nil

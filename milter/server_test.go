@@ -32,8 +32,10 @@ func dialRaw(t testing.TB, p *place, input string) net.Conn {
 	nc, err := net.Dial("unix", p.socket)
 	must(t, err)
 	t.Cleanup(func() { _ = nc.Close() })
-	_, err = io.WriteString(nc, input)
-	must(t, err)
+	if input != "" {
+		_, err = io.WriteString(nc, input)
+		must(t, err)
+	}
 	return nc
 }
 
@@ -128,6 +130,22 @@ func TestStopIdle(t *testing.T) {
 	must(t, <-p.ended)
 	closed(t, idle)
 	closed(t, early)
+}
+
+// A message in hand has more time than a session between two messages.
+func TestStopWaitsForMessages(t *testing.T) {
+	spec := signed.Spec{}
+	p := run(t, signed.Lookup(t, spec), func(s *Server) { s.limits.linger = 20 * time.Millisecond })
+	c := p.dial()
+	c.envelope("friend@example.org", shopper)
+	idle := dialRaw(t, p, offerFrame+connectFrame)
+	for !p.metric("stile_sessions 2") {
+	}
+	p.stop()
+	closed(t, idle)
+	_, a := c.content(signed.Mail(t, spec))
+	is(t, a, dj.ActionAccept)
+	must(t, <-p.ended)
 }
 
 // When the time to finish is over, what is being judged is deferred.
