@@ -37,6 +37,21 @@ func TestE2EDNSFails(t *testing.T) {
 	}
 }
 
+// TestE2EDeferHoldsAll: what one recipient defers is deferred for all of them,
+// the unguarded one too.
+func TestE2EDeferHoldsAll(t *testing.T) {
+	w := begin(t, "")
+	w.DNS.SetMood(rig.ServFail)
+	raw := w.good("groceries")
+	w.want(451, w.send(friend, raw, shopping, travel, desk).Data)
+	w.empty("shopping", "travel", "desk")
+	w.DNS.SetMood(rig.Answering)
+	w.settled(w.send(friend, raw, shopping, travel, desk).Data)
+	w.read("shopping", "shopping")
+	w.read("desk", "shopping")
+	w.empty("shopping", "travel", "desk")
+}
+
 // hand gives a message to a sender's Postfix, which will pass it on.
 func (w *world) hand(sender *rig.Postfix, raw string, to ...string) {
 	w.t.Helper()

@@ -87,6 +87,27 @@ func TestE2EKilledWhileItJudges(t *testing.T) {
 	w.oneAfterRestart(sender)
 }
 
+// TestE2EStopped stops the daemon in the ordinary way while it waits for DNS at
+// the end of a message: it finishes the message and ends.
+func TestE2EStopped(t *testing.T) {
+	w := begin(t, "")
+	sender, err := w.Sender(w.ctx)
+	w.do(err)
+	w.DNS.SetMood(rig.Silent)
+	w.hand(sender, w.good("groceries"), shopping)
+	_, err = w.DNS.Queries.Wait(w.ctx, 0, "s1._domainkey.example.org")
+	w.do(err)
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.Stile.Stop(w.ctx) }()
+	w.do(w.Stile.Closed(w.ctx))
+	w.DNS.SetMood(rig.Answering) // the resolver's own retry is answered
+	_, err = sender.Log.Wait(w.ctx, 0, "postfix/smtp", "status=sent")
+	w.do(err)
+	w.read("shopping", "shopping")
+	w.empty("shopping")
+	w.do(<-stopped)
+}
+
 // oneAfterRestart starts the daemon again: what the sender deferred arrives,
 // once.
 func (w *world) oneAfterRestart(sender *rig.Postfix) {

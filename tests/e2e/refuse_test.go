@@ -62,6 +62,9 @@ func TestE2ECanary(t *testing.T) {
 	var c canaries
 	said := map[string]string{}
 	c1 := w.dial()
+	hello, err := c1.Command("EHLO " + c.word() + ".example")
+	w.do(err)
+	w.want(250, hello)
 	file := filepath.Join(filepath.Dir(w.Stile.Config), "refused.eml")
 	for _, m := range w.refusals(&c, shopping) {
 		for _, to := range []string{"shopping+" + c.word() + "@estate.example", counter} {

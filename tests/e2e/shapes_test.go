@@ -127,8 +127,15 @@ func TestE2EShapes(t *testing.T) {
 			for _, sel := range []string{"selector1", "20230601", "sig1"} {
 				w.DNS.SetTXT(sel+"._domainkey.example.org", key().Record)
 			}
-			w.settled(w.send(friend, w.sign(s.raw, s.sign...), shopping).Data)
+			raw := w.sign(s.raw, s.sign...)
+			w.settled(w.send(friend, raw, shopping).Data)
 			got := w.read("shopping", "shopping")
+			chunks, err := w.dial().SendChunks(friend, shopping, raw, 333)
+			w.do(err)
+			w.settled(chunks)
+			if again := w.read("shopping", "shopping"); again.body() != got.body() {
+				t.Errorf("by BDAT the fence shows\n%q", again.body())
+			}
 			if got.body() != s.body {
 				t.Errorf("the fence shows\n%q\nwant\n%q", got.body(), s.body)
 			}

@@ -164,3 +164,27 @@ func stuff(raw string) string {
 	}
 	return raw
 }
+
+// SendChunks sends one message to one recipient by BDAT (RFC 3030), in pieces
+// of that many octets.
+func (c *Client) SendChunks(from, to, raw string, size int) (Reply, error) {
+	for _, line := range []string{"MAIL FROM:<" + from + ">", "RCPT TO:<" + to + ">"} {
+		if r, err := c.Command(line); err != nil || r.Code != 250 {
+			return r, err
+		}
+	}
+	for len(raw) > size {
+		if r, err := c.chunk(raw[:size], ""); err != nil || r.Code != 250 {
+			return r, err
+		}
+		raw = raw[size:]
+	}
+	return c.chunk(raw, " LAST")
+}
+
+func (c *Client) chunk(octets, last string) (Reply, error) {
+	if err := c.Write(fmt.Sprintf("BDAT %d%s\r\n%s", len(octets), last, octets)); err != nil {
+		return Reply{}, err
+	}
+	return c.read()
+}

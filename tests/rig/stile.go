@@ -143,6 +143,16 @@ func (s *Stile) Stop(ctx context.Context) error {
 	return nil
 }
 
+// Closed waits until the daemon takes no more connections: until its socket is
+// gone.
+func (s *Stile) Closed(ctx context.Context) error {
+	err := until(ctx, func() (bool, error) { return !exists(s.Socket), nil }, filepath.Dir(s.Socket))
+	if err != nil {
+		return fmt.Errorf("rig: the socket is still there: %w", err)
+	}
+	return nil
+}
+
 // PID is the daemon's process id.
 func (s *Stile) PID() int { return s.daemon.pid() }
 
