@@ -19,6 +19,7 @@ type Config struct {
 	RecipientDelimiter string   // each character ends the mailbox's name
 	GuardedDomains     []string // canonical, lower case
 	MaxMessage         int64    // octets
+	AuthservID         string   // RFC 8601, 2.5: an LDH name, "" is none
 
 	Evidence Evidence
 	Records  Records
@@ -59,6 +60,9 @@ type Mailbox struct {
 	AlsoAddressed []string
 
 	Senders []string // the operator's spelling; senders, then senders_file
+
+	// Reject says that refused mail is answered 550 where that is possible.
+	Reject bool
 
 	policy verdict.Policy
 }

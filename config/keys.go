@@ -91,13 +91,14 @@ var topKeys = []key{
 		set: func(b *builder, k *key, n node) {
 			b.c.MaxMessage = b.size(k, n)
 		}},
-	{name: "authserv_id", kind: kindText, def: `""`, off: true,
-		doc:  "Add Authentication-Results under this name. Not built yet.",
-		want: `authserv_id = ""`,
+	{name: "authserv_id", kind: kindText, def: `""`, show: `"stile.estate.example"`, off: true,
+		doc:  "Add Authentication-Results (RFC 8601) under this name to accepted mail, and delete\nfrom all mail what came under it. A name that no other filter of yours uses.",
+		want: `authserv_id = "stile.estate.example", or "" for none`,
 		set: func(b *builder, k *key, n node) {
-			if n.text != "" {
-				b.unbuilt(k, n)
+			if n.text != "" && !ldh(n.text) {
+				b.bad(k, n, "is not a host name")
 			}
+			b.c.AuthservID = n.text
 		}},
 	{name: "evidence", kind: kindTable, def: `{}`, set: func(b *builder, _ *key, n node) { b.read(evidenceKeys, n, "evidence.") }},
 	{name: "digest", kind: kindTable, def: `{}`, set: func(b *builder, _ *key, n node) { b.read(digestKeys, n, "digest.") }},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -291,6 +292,9 @@ func (b *builder) finish(root node) {
 // is answered 250 and would otherwise be gone without the operator's word.
 func (b *builder) checkEvidence(root node) {
 	if b.c.Evidence.None {
+		return
+	}
+	if !slices.ContainsFunc(b.c.Mailboxes, func(m *Mailbox) bool { return !m.Reject }) {
 		return
 	}
 	at := b.end

@@ -114,6 +114,7 @@ func TestWholeConfig(t *testing.T) {
 		{"RecipientDelimiter", c.RecipientDelimiter, "+-"},
 		{"GuardedDomains", c.GuardedDomains, []string{"agents.example", "estate.example"}},
 		{"MaxMessage", c.MaxMessage, int64(10 << 20)},
+		{"AuthservID", c.AuthservID, "Auth.estate.example"},
 		{"Evidence", c.Evidence, Evidence{None: true}},
 		{"Records", c.Records, Records{Keep: 30 * 24 * time.Hour, Max: 5000}},
 		{"Mailboxes", len(c.Mailboxes), 2},
@@ -124,9 +125,13 @@ func TestWholeConfig(t *testing.T) {
 		{"Addressed", c.Mailboxes[0].Policy().Addressed, verdict.AddressedStrict},
 		{"MaxAge", c.Mailboxes[0].Policy().MaxAge, 3 * 24 * time.Hour},
 		{"AllowAutomatic", c.Mailboxes[0].Policy().AllowAutomatic, true},
+		{"RetryWindow", c.Mailboxes[0].Policy().RetryWindow, 8 * time.Hour},
+		{"Reject", c.Mailboxes[0].Reject, true},
 		{"ID", c.Mailboxes[1].ID, "second"},
 		{"default Addressed", c.Mailboxes[1].Policy().Addressed, verdict.AddressedSigned},
 		{"default MaxAge", c.Mailboxes[1].Policy().MaxAge, 7 * 24 * time.Hour},
+		{"default RetryWindow", c.Mailboxes[1].Policy().RetryWindow, 4 * time.Hour},
+		{"default Reject", c.Mailboxes[1].Reject, false},
 		{"default AllowAutomatic", c.Mailboxes[1].Policy().AllowAutomatic, false},
 	} {
 		if !reflect.DeepEqual(x.got, x.want) {
@@ -162,10 +167,23 @@ func TestDefaults(t *testing.T) {
 		{"MaxMessage", c.MaxMessage, int64(DefaultMaxMessage)},
 		{"Records", c.Records, Records{Keep: 90 * 24 * time.Hour, Max: 1_000_000}},
 		{"GuardedDomains", len(c.GuardedDomains), 0},
+		{"AuthservID", c.AuthservID, ""},
 	} {
 		if !reflect.DeepEqual(x.got, x.want) {
 			t.Errorf("%s = %#v, want %#v", x.name, x.got, x.want)
 		}
+	}
+}
+
+// Where all refused mail is rejected, nothing is taken and not kept.
+func TestRejectKeepsNothing(t *testing.T) {
+	text := strings.TrimPrefix(least, "[evidence]\nnone = true\n") + "refused = \"reject\"\n"
+	if _, err := Load(write(t, "stile.toml", text)); err != nil {
+		t.Error(err)
+	}
+	second := strings.ReplaceAll(strings.TrimPrefix(least, "[evidence]\nnone = true\n"), "shopping", "second")
+	if _, err := Load(write(t, "stile.toml", text+second)); err == nil {
+		t.Error("one mailbox diverts, and nothing says that it keeps nothing")
 	}
 }
 

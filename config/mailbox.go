@@ -7,6 +7,9 @@ import (
 	"stile/verdict"
 )
 
+// year is how long the proofs of accepted mail are remembered.
+const year = 365 * 24 * time.Hour
+
 var mailboxKeys = []key{
 	{name: "id", kind: kindText, show: `"shopping"`,
 		doc:  "The policy's name in metrics, records and stamps: a-z, 0-9 and -, 32 at most.",
@@ -57,9 +60,16 @@ var mailboxKeys = []key{
 			}
 		}},
 	{name: "refused", kind: kindText, def: `"divert"`,
-		doc:  "divert: refused mail is answered 250 and goes no further. reject is not built yet.",
-		want: `refused = "divert"`,
-		set:  only("divert", "reject")},
+		doc:  "divert: refused mail is answered 250 and goes no further. reject: it is answered\n550, unless others get the message or it came from sendmail(1); then diverted.",
+		want: `refused = "divert" or "reject"`,
+		set: func(b *builder, k *key, n node) {
+			switch n.text {
+			case "divert", "reject":
+				b.m.Reject = n.text == "reject"
+			default:
+				b.bad(k, n, "is not one of the choices")
+			}
+		}},
 	{name: "unlisted", kind: kindText, def: `"refuse"`,
 		doc:  "refuse: a sender who is not listed is not looked up. defer is not built yet.",
 		want: `unlisted = "refuse"`,
@@ -85,15 +95,21 @@ var mailboxKeys = []key{
 		set: func(b *builder, k *key, n node) {
 			age := b.duration(k, n)
 			// Proofs are remembered for a year: beyond it a replay could not be told.
-			if age > 365*24*time.Hour {
+			if age > year {
 				b.bad(k, n, "is over a year")
 			}
 			b.m.policy.MaxAge = age
 		}},
-	{name: "retry_window", kind: kindText, def: `"4h"`, off: true,
-		doc:  "How long a sender's retry of an accepted message is no replay. Not built yet.",
-		want: `retry_window = "4h"`,
-		set:  setRetryWindow},
+	{name: "retry_window", kind: kindText, def: `"4h"`,
+		doc:  "How long, from when a message was accepted, its sender may send it once more. The\nsame proof later, or with anything changed, is a replay.",
+		want: `retry_window = "4h", a year at most`,
+		set: func(b *builder, k *key, n node) {
+			window := b.duration(k, n)
+			if window > year {
+				b.bad(k, n, "is over a year")
+			}
+			b.m.policy.RetryWindow = window
+		}},
 	{name: "automatic", kind: kindText, def: `"refuse"`,
 		doc:  "refuse or accept: auto-replies, which often quote whatever a stranger wrote.",
 		want: `automatic = "refuse" or "accept"`,
@@ -142,12 +158,6 @@ func setID(b *builder, k *key, n node) {
 	}
 	b.ids[n.text] = n.at
 	b.m.ID = n.text
-}
-
-func setRetryWindow(b *builder, k *key, n node) {
-	if d := b.duration(k, n); d != 0 && d != 4*time.Hour {
-		b.unbuilt(k, n)
-	}
 }
 
 func setObserve(b *builder, k *key, n node) {
