@@ -50,16 +50,30 @@ func certainMultipart(body *io.SectionReader, boundary string) (bool, error) {
 // and holds nothing that HTML is made of.
 func certainText(body *io.SectionReader, h partHeader) (bool, error) {
 	set, known := charsetOf(h.media, h.encoding != identity)
-	if !known || set.name != usASCII.name && set.name != utf8Set.name {
+	if !known {
 		return false, nil
 	}
+	// In another charset octets could be signed as one text and read as a
+	// different one.
+	if set.name != usASCII.name && set.name != utf8Set.name {
+		return false, nil
+	}
+	// What cannot be decoded cannot be looked at.
 	if h.encoding == unknownTransfer {
 		return false, nil
 	}
 	var html htmlCheck
 	valid, err := readText(body, h.encoding, set, html.write)
-	if err != nil || !valid || html.found {
+	if err != nil {
 		return false, err
+	}
+	// The charset that was signed was another one.
+	if !valid {
+		return false, nil
+	}
+	// It may have been signed as text/html, of which a reader sees less.
+	if html.found {
+		return false, nil
 	}
 	lines := newDashLines()
 	if err := canonical(body, lines.write); err != nil {

@@ -120,13 +120,11 @@ func parseMediaType(value string) mediaType {
 	s.skip()
 	t := mediaType{major: s.token()}
 	s.skip()
-	if t.major == "" || !s.take('/') {
-		return plainText
-	}
+	slash := s.take('/')
 	s.skip()
 	t.minor = s.token()
 	s.skip()
-	if t.minor == "" || s.bad {
+	if t.major == "" || !slash || t.minor == "" || s.bad {
 		return plainText
 	}
 	if list, ok := s.parameterList(); ok {

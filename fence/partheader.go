@@ -52,18 +52,34 @@ func splitFields(raw []byte) (map[string][]string, bool) {
 	}
 	for line := range bytes.Lines(raw) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
+		// A control byte, a bare CR among them, ends a line for some readers
+		// (RFC 5322, 2.2).
 		if bytes.ContainsFunc(line, isControl) {
 			return nil, false
 		}
 		if line[0] == ' ' || line[0] == '\t' {
-			if name == "" || len(bytes.Trim(line, " \t")) == 0 {
+			// There is no field to continue; some readers take the line for
+			// text, others drop it (RFC 5322, 2.2.3).
+			if name == "" {
+				return nil, false
+			}
+			// To some readers a line of white space ends the header, to
+			// others it folds a field (RFC 5322, 4.2).
+			if len(bytes.Trim(line, " \t")) == 0 {
 				return nil, false
 			}
 			value = append(value, line...)
 			continue
 		}
 		before, after, found := bytes.Cut(line, []byte(":"))
-		if !found || !isFieldName(before) {
+		// A line without a colon ends the header for some readers and is
+		// skipped by others (RFC 5322, 2.2).
+		if !found {
+			return nil, false
+		}
+		// A name that is trimmed or read in another way is another field's
+		// (RFC 5322, 3.6.8).
+		if !isFieldName(before) {
 			return nil, false
 		}
 		keep()

@@ -177,6 +177,7 @@ func (w *walker) delimit(n int, closing bool) {
 	w.leave(n + 1)
 	w.levels[n].parts++
 	w.parts++
+	// What is noted of each part is held in memory.
 	if w.parts > maxParts {
 		w.found.overLimits = true
 		return
@@ -191,7 +192,9 @@ func (w *walker) headerLine(line rawLine, next int64) {
 		return
 	}
 	w.size += len(line.text) + len("\r\n")
-	if w.size > maxPartHeader || !line.whole {
+	// A part's header is held in memory. A line that the buffer cannot hold
+	// is over the limit by itself.
+	if w.size > maxPartHeader {
 		w.found.overLimits = true
 		return
 	}
@@ -209,6 +212,7 @@ func (w *walker) enter(h partHeader, start int64) {
 	if boundary == "" {
 		return
 	}
+	// Each level's boundary is held in memory and looked for in every line.
 	if len(w.levels) == maxLevels {
 		w.found.overLimits = true
 		return
