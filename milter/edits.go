@@ -33,7 +33,7 @@ func (s *session) prepare(all []decision) (edits, error) {
 	if s.left(all) == 0 {
 		return e, nil
 	}
-	e.delete = stamp.Forged(s.msg.forged)
+	e.delete = stamp.Forged(s.msg.forged, s.server.o.Config.AuthservID)
 	e.forged = len(e.delete)
 	if err := s.stamp(&e, all); err != nil {
 		return edits{}, err
@@ -74,7 +74,7 @@ func (s *session) stamp(e *edits, all []decision) error {
 	if err != nil {
 		return errRender
 	}
-	made, err := stamp.Make(a, r, stamp.Info{ID: s.msg.id, Policies: ids}, s.server.o.Sealer)
+	made, err := stamp.Make(a, r, stamp.Info{ID: s.msg.id, Policies: ids, AuthservID: s.server.o.Config.AuthservID}, s.server.o.Sealer)
 	if err != nil {
 		return errStamp
 	}

@@ -33,7 +33,8 @@ type message struct {
 
 	header     []verdict.Field // no more than shows that it is too large
 	headerSize int
-	forged     []verdict.Field // all fields with a name of ours, names only
+	authservID string          // whose Authentication-Results are deleted, "" is nobody's
+	forged     []verdict.Field // what stamp.Forged needs of the header, however large that is
 	forgedSize int
 
 	size int64 // octets of the whole message, kept or not
@@ -62,9 +63,9 @@ func (m *message) concerned() bool { return len(m.recipients) > 0 }
 // addField takes a field as the MTA has it: LF for each line end inside.
 func (m *message) addField(name, value string) cause {
 	f := verdict.Field{Name: name, Value: strings.ReplaceAll(value, "\n", "\r\n")}
-	if len(stamp.Forged([]verdict.Field{{Name: name}})) > 0 {
-		m.forged = append(m.forged, verdict.Field{Name: name})
-		m.forgedSize += len(name) + perEntry
+	if trace, needed := stamp.Trace(f, m.authservID); needed {
+		m.forged = append(m.forged, trace)
+		m.forgedSize += len(trace.Name) + perEntry
 	}
 	// What has to be deleted must be counted, and cannot without end.
 	if m.forgedSize > maxForged {

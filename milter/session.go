@@ -222,6 +222,7 @@ func (s *session) Abort(*milter.Modifier) error {
 func (s *session) begin() {
 	s.conn.setInMessage(true)
 	s.msg.begin(s.server.o.Now(), s.server.o.SpoolDir, s.server.o.Config.MaxMessage)
+	s.msg.authservID = s.server.o.Config.AuthservID
 	s.msg.late = s.conn.isStopping()
 }
 

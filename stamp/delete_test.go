@@ -38,7 +38,7 @@ func TestForged(t *testing.T) {
 			[]Deletion{{"Stile-\xe9", 2}, {"Stile-\xe8", 1}, {"Stile-\xe9", 1}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Forged(c.header); !slices.Equal(got, c.want) {
+			if got := Forged(c.header, ""); !slices.Equal(got, c.want) {
 				t.Errorf("got  %v\nwant %v", got, c.want)
 			}
 		})
@@ -48,21 +48,21 @@ func TestForged(t *testing.T) {
 func TestStripped(t *testing.T) {
 	header := named("Reply-To", "From", "reply-to", "X-Stile-Seal", "List-Unsubscribe", "REPLY-TO", "Sender", "To", "Reply-To-All", "Cc")
 	covered := []int{2, 6}
-	got := stripped(header, func(i int) bool { return slices.Contains(covered, i) })
+	got := stripped(header, "", func(i int) bool { return slices.Contains(covered, i) })
 	want := []Deletion{{"REPLY-TO", 3}, {"List-Unsubscribe", 1}, {"X-Stile-Seal", 1}, {"Reply-To", 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	for _, name := range verdict.ReplyFields {
-		if got := stripped(named(strings.ToUpper(name)), func(int) bool { return false }); len(got) != 1 {
+		if got := stripped(named(strings.ToUpper(name)), "", func(int) bool { return false }); len(got) != 1 {
 			t.Errorf("an uncovered %s stays", name)
 		}
-		if got := stripped(named(name), func(int) bool { return true }); len(got) != 0 {
+		if got := stripped(named(name), "", func(int) bool { return true }); len(got) != 0 {
 			t.Errorf("a covered %s goes", name)
 		}
 	}
 	// A forged field goes, whatever signature covers it.
-	if got := stripped(named("Stile-Seal"), func(int) bool { return true }); len(got) != 1 {
+	if got := stripped(named("Stile-Seal"), "", func(int) bool { return true }); len(got) != 1 {
 		t.Error("a covered Stile-Seal stays")
 	}
 }
@@ -98,7 +98,7 @@ func TestDeletionsProperty(t *testing.T) {
 			}
 		}
 		left := slices.Clone(header)
-		for _, d := range stripped(header, func(i int) bool { return covers[i] }) {
+		for _, d := range stripped(header, "", func(i int) bool { return covers[i] }) {
 			left = remove(left, d)
 		}
 		if !slices.Equal(left, want) {

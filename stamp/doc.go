@@ -4,7 +4,9 @@
 // [Make] gives the fields of an accepted message and the deletions that go
 // before them; [Open] is the reader's side. Three fields belong together:
 // Stile-Verdict holds the facts, Stile-Rendering the fence as RFC 2047 encoded
-// words, Stile-Seal for each policy that accepted a signature over both.
+// words, Stile-Seal for each policy that accepted a signature over both. By
+// choice an Authentication-Results (RFC 8601) stands beneath them, for filters
+// that read no other field.
 //
 // # Security
 //
@@ -12,7 +14,7 @@
 // validated values; what the sender wrote stands inside the fence alone, and
 // the fence travels as encoded words of pure ASCII. Whoever can put mail into
 // the mailbox can write these fields, so [Forged] finds every one that came
-// with the message, and [Open] gives nothing back unless the seal verifies by
+// with the message, Authentication-Results of our own id among them, and [Open] gives nothing back unless the seal verifies by
 // a key of the caller's. A private key is read, never written and never quoted.
 //
 // # Diagnostics

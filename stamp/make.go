@@ -1,6 +1,8 @@
 package stamp
 
 import (
+	"slices"
+
 	"stile/fence"
 	"stile/verdict"
 )
@@ -9,6 +11,10 @@ import (
 type Info struct {
 	ID       string   // ULID, as in the log and the record
 	Policies []string // ids of the policies that accepted, in the order of the configuration
+
+	// AuthservID is whose Authentication-Results are written and, as came,
+	// deleted (RFC 8601, 2.5): a letter-digit-hyphen name, "" for no one's.
+	AuthservID string
 }
 
 // Stamp is what is done to the header of an accepted message: first every
@@ -49,7 +55,14 @@ func Make(a *verdict.Accepted, r fence.Rendering, info Info, s *Sealer) (Stamp, 
 	if err != nil {
 		return Stamp{}, err
 	}
-	return Stamp{Delete: stripped(a.Header(), a.CoversField), Insert: insert}, nil
+	if info.AuthservID != "" {
+		results, err := authResults(info.AuthservID, a)
+		if err != nil {
+			return Stamp{}, err
+		}
+		insert = slices.Insert(insert, 0, results)
+	}
+	return Stamp{Delete: stripped(a.Header(), info.AuthservID, a.CoversField), Insert: insert}, nil
 }
 
 // fields are the three fields, the one that ends on top last.
