@@ -12,10 +12,10 @@
 // costs memory or more than linear time. Bounds stand on levels, parts and
 // each part's header; a part whose header contradicts itself is left out while
 // the others are shown; and octets that do not decode are told apart from
-// characters that do. No library for MIME does all three, so of libraries
-// only the charset tables of golang.org/x/text are used here. Which code
-// points are escaped follows the Unicode 15.0 tables of the Go release and
-// the list of emoji sequences of the same version in emoji-15.0.txt.
+// characters that do. These three need the octets' places at every step, so
+// of libraries only the charset tables of golang.org/x/text are used. Which
+// code points are escaped follows the Unicode 15.0 tables of the Go release
+// and the list of emoji sequences of the same version in emoji-15.0.txt.
 //
 // # Security
 //
