@@ -43,6 +43,18 @@ func findPackages(repo string) (packages, error) {
 	return p, nil
 }
 
+// under makes the packages reachable through a link in dir. Postfix takes a blank
+// in its command directory for the end of a command's name, and the clone may
+// lie anywhere.
+func (p packages) under(dir string) (packages, error) {
+	link := filepath.Join(dir, "root")
+	if err := os.Symlink(p.root, link); err != nil {
+		return packages{}, fmt.Errorf("rig: %w", err)
+	}
+	p.root = link
+	return p, nil
+}
+
 func (p packages) daemons() string  { return filepath.Join(p.root, "usr/lib/postfix/sbin") }
 func (p packages) commands() string { return filepath.Join(p.root, "usr/sbin") }
 func (p packages) shlib() string    { return filepath.Join(p.root, "usr/lib/postfix") }

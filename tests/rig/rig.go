@@ -33,18 +33,8 @@ type Options struct {
 // Start starts everything but the daemon, which [Stile.Start] starts. Close
 // ends it.
 func Start(ctx context.Context, o Options) (_ *Rig, err error) {
-	repo, err := findRepo()
+	r, err := prepare()
 	if err != nil {
-		return nil, err
-	}
-	r := &Rig{}
-	if r.packages, err = findPackages(repo); err != nil {
-		return nil, err
-	}
-	if r.ids, err = accounts(); err != nil {
-		return nil, err
-	}
-	if r.Dir, err = workDir(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -52,12 +42,15 @@ func Start(ctx context.Context, o Options) (_ *Rig, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	bin := o.Stile
-	if bin == "" {
-		bin = filepath.Join(r.Dir, "stile")
-		if err := buildStile(ctx, repo, bin); err != nil {
-			return nil, err
-		}
+	// The account that stile runs as may not be able to reach the clone.
+	bin := filepath.Join(r.Dir, "stile")
+	if o.Stile == "" {
+		err = buildStile(ctx, r.packages.repo, bin)
+	} else {
+		err = copyProgram(bin, o.Stile)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if r.DNS, err = startDNS(); err != nil {
 		return nil, err
@@ -70,6 +63,41 @@ func Start(ctx context.Context, o Options) (_ *Rig, err error) {
 	}
 	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, r.Postfix, r.DNS, o.Config)
 	return r, err
+}
+
+// prepare finds what is needed and makes the rig's directory.
+func prepare() (*Rig, error) {
+	repo, err := findRepo()
+	if err != nil {
+		return nil, err
+	}
+	found, err := findPackages(repo)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rig{}
+	if r.ids, err = accounts(); err != nil {
+		return nil, err
+	}
+	if r.Dir, err = workDir(); err != nil {
+		return nil, err
+	}
+	if r.packages, err = found.under(r.Dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(r.Dir))
+	}
+	return r, nil
+}
+
+// copyProgram copies an executable file.
+func copyProgram(to, from string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	if err := os.WriteFile(to, text, 0o755); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	return nil
 }
 
 // Build compiles stile once, for several rigs; clean removes it.

@@ -74,18 +74,8 @@ func TestWiring(t *testing.T) {
 // bare is a rig without stile; a milter that does nothing has its socket.
 func bare(t *testing.T, ctx context.Context) *Rig {
 	t.Helper()
-	repo, err := findRepo()
+	r, err := prepare()
 	if err != nil {
-		t.Fatal(err)
-	}
-	r := &Rig{}
-	if r.packages, err = findPackages(repo); err != nil {
-		t.Fatal(err)
-	}
-	if r.ids, err = accounts(); err != nil {
-		t.Fatal(err)
-	}
-	if r.Dir, err = workDir(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -81,8 +81,12 @@ func newStile(ctx context.Context, p packages, n ids, dir, bin string, f *Postfi
 	if err := os.WriteFile(s.Config, append(text.Bytes(), more...), 0o644); err != nil {
 		return nil, fmt.Errorf("rig: %w", err)
 	}
-	if out, err := s.Run(ctx, "", "key", "generate", "-o", sealKey); err != nil || out.Exit != 0 {
-		return nil, fmt.Errorf("rig: stile key generate: exit %d: %w\n%s", out.Exit, err, out.Stderr)
+	out, err := s.Run(ctx, "", "key", "generate", "-o", sealKey)
+	if err != nil {
+		return nil, err
+	}
+	if out.Exit != 0 {
+		return nil, fmt.Errorf("rig: stile key generate: exit %d: %s", out.Exit, out.Stderr)
 	}
 	return s, nil
 }
