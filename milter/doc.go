@@ -17,6 +17,11 @@
 // on. Modifications are sent after every record is durable and nothing but the
 // answer is left to do; an MTA drops them if the answer is 451.
 //
+// What was accepted is remembered last of all that can fail, and is durable
+// before the MTA hears of it. So mail that was answered 451 leaves no proof by
+// which the next try would be a repeat, and mail that is lost on its way into
+// the MTA's queue comes again as a repeat, not as a replay.
+//
 // Memory for a connection is bounded: one frame (128 KiB), a header (a little
 // over 256 KiB) and 256 KiB of body; the rest of a body is in an unlinked file
 // of mode 0600, max_message octets at most. Connections are bounded in number

@@ -19,6 +19,15 @@ type decision struct {
 	accepted *verdict.Accepted
 	verdict  verdict.Verdict
 	record   quarantine.Record // of a refusal, once it is durable
+
+	alone   verdict.Verdict   // without a look at what was accepted before
+	proof   verdict.Proof     // of what it accepts
+	earlier []verdict.Earlier // what was accepted before by that proof
+}
+
+// decide takes the mailbox's verdict.
+func (d *decision) decide(v verdict.Verdict) {
+	d.verdict, d.outcome, d.reason, d.accepted = v, v.Outcome(), v.Reason(), v.Accepted()
 }
 
 // env is what judging is handed.
@@ -52,7 +61,8 @@ func (s *session) judge(ctx context.Context, c *verdict.Case) []decision {
 	start := s.server.o.Now()
 	for _, m := range s.mailboxes() {
 		v := c.Judge(ctx, m.Policy())
-		d := decision{policy: m.ID, mailbox: m, outcome: v.Outcome(), reason: v.Reason(), accepted: v.Accepted(), verdict: v}
+		d := decision{policy: m.ID, mailbox: m, alone: v}
+		d.decide(v)
 		all = append(all, d)
 	}
 	if len(all) > 0 {
@@ -90,6 +100,10 @@ func (s *session) record(ctx context.Context, c *verdict.Case, all []decision) e
 	for i := range all {
 		d := &all[i]
 		if d.outcome == verdict.Accept {
+			continue
+		}
+		// It was settled once already, and another copy was first.
+		if d.record.ID != "" {
 			continue
 		}
 		d.record = s.sanitized(c, *d)

@@ -79,7 +79,20 @@ func outcome(id, policy string, o verdict.Outcome, r verdict.Reason) []slog.Attr
 func (l logger) accepted(s *session, d decision) {
 	l.line(slog.LevelInfo, &s.msg, append(outcome(s.msg.id, d.policy, d.outcome, ""),
 		slog.String("from", d.accepted.Entry()), slog.String("d", d.accepted.Domain()),
+		slog.String("flags", words(d.accepted.Flags())),
 		slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))...)
+}
+
+// words joins flags by commas.
+func words(flags []verdict.Flag) string {
+	if len(flags) == 0 {
+		return metrics.NoReason
+	}
+	all := make([]string, 0, len(flags))
+	for _, f := range flags {
+		all = append(all, string(f))
+	}
+	return strings.Join(all, ",")
 }
 
 func (l logger) refused(s *session, d decision) {

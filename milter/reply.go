@@ -16,6 +16,30 @@ func replyTryLater(id string) milter.Response {
 	return reply("451 4.7.1 Message not decided, try again later (id " + id + ")")
 }
 
+// replyRefused is the same for every reason (RFC 3463: X.7.1).
+func replyRefused(id string) milter.Response {
+	return reply("550 5.7.1 Message refused (id " + id + ")")
+}
+
+// dismissal answers for a message that every mailbox refuses and nobody else
+// gets: 550 if that is what all of them want, else 250 and no further.
+func (s *session) dismissal(all []decision) milter.Response {
+	// The MTA would send what it plays itself back, the stranger's text with it:
+	// mail from sendmail(1), and bounces of its own (MILTER_README).
+	if s.simulated {
+		return milter.RespDiscard
+	}
+	for _, d := range all {
+		if d.mailbox == nil {
+			return milter.RespDiscard
+		}
+		if !d.mailbox.Reject {
+			return milter.RespDiscard
+		}
+	}
+	return replyRefused(all[0].record.ID)
+}
+
 // reply does not end what the library takes for a message, as its TempFail and
 // Reject would.
 func reply(text string) milter.Response {

@@ -2,11 +2,13 @@ package milter
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/textproto"
 
 	"github.com/emersion/go-milter"
 
+	"stile/quarantine"
 	"stile/verdict"
 )
 
@@ -63,6 +65,16 @@ func (s *session) endOfMessage(m *milter.Modifier) milter.Response {
 	if reason, deferred := s.anyDeferred(all); deferred {
 		return s.deferAll(reason, causeVerdict)
 	}
+	return s.settle(ctx, m, c, all)
+}
+
+// settle is the rest of its life, once every mailbox could decide.
+func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Case, all []decision) milter.Response {
+	// What a mailbox accepted before is its sender's retry now, or a replay.
+	if err := s.recall(ctx, c, all); err != nil {
+		s.log.store(&s.msg, "what was accepted before was not found out", err)
+		return s.deferAll(reasonOf(err))
+	}
 
 	// For those who accept it, it is rendered, sealed and stamped; fields that
 	// only stile may write go from all mail, whoever it is for.
@@ -81,7 +93,20 @@ func (s *session) endOfMessage(m *milter.Modifier) milter.Response {
 	// With nobody left to get it, it goes no further.
 	if s.left(all) == 0 {
 		s.report(all, e)
-		return milter.RespDiscard
+		return s.dismissal(all)
+	}
+
+	// What was accepted is remembered last of all that can fail: until now a
+	// retry would be the first. From here on it is a repeat, so that mail which
+	// is lost on its way to the MTA comes again. Where another copy was first,
+	// this one is settled by that.
+	err = s.keep(ctx, all)
+	if errors.Is(err, quarantine.ErrRaced) {
+		return s.settle(ctx, m, c, all)
+	}
+	if err != nil {
+		s.log.store(&s.msg, "what was accepted was not remembered", err)
+		return s.deferAll(verdict.Store, causeStore)
 	}
 
 	// Then the message is changed and goes on.
