@@ -72,7 +72,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// Every code and every class of signer has its help.
+// Every code, every flag and every class of signer has its help.
 func TestHelp(t *testing.T) {
 	for _, r := range append(append([]verdict.Reason{}, verdict.Refusals...), verdict.Deferrals...) {
 		if r != verdict.Misaligned && helps[r] == "" {
@@ -83,6 +83,14 @@ func TestHelp(t *testing.T) {
 		if askSigner[s] == "" {
 			t.Errorf("mail signed by %s has no help", s)
 		}
+	}
+	for _, f := range verdict.Flags {
+		if flagHelps[f] == "" {
+			t.Errorf("the flag %s has no help", f)
+		}
+	}
+	if len(flagHelps) != len(verdict.Flags) {
+		t.Error("there is help for a flag that is none")
 	}
 	if len(helps) != len(verdict.Refusals)+len(verdict.Deferrals)-1 || len(askSigner) != len(verdict.SignerClasses) {
 		t.Error("there is help for a code that is none")

@@ -91,6 +91,9 @@ func (c *explainCmd) report(a *app, j judged, p *verdict.Policy) error {
 		a.print("  signer       %s", out.Signer)
 	}
 	a.print("%s", out.Help)
+	for _, f := range out.Flags {
+		a.print("%s: %s", f, flagHelps[f])
+	}
 	return nil
 }
 

@@ -18,7 +18,7 @@ var helps = map[verdict.Reason]string{
 	verdict.Stale:           "The signature is older than max_age, or ahead of the clock; ask the sender to send it again, and check the clock.",
 	verdict.BadSignature:    "The signature does not verify: the message was changed on its way, as mailing lists and some forwarders do, or is not from that domain; ask the sender to write directly.",
 	verdict.BadKey:          "The domain publishes no usable key for the signature; ask the sender to have the DKIM record of their domain checked.",
-	verdict.Replayed:        "This very message was accepted here before; ask the sender to write a new one.",
+	verdict.Replayed:        "Its signature was accepted here before, over retry_window ago or on a message with another header: somebody sent it once more, perhaps a list or a forwarder beside the sender; if it is wanted, ask the sender to write a new one.",
 
 	verdict.DNS:      "The key could not be looked up; try again later, and check the resolver if it lasts.",
 	verdict.Store:    "The record could not be written; check the quarantine store.",
@@ -27,6 +27,18 @@ var helps = map[verdict.Reason]string{
 	verdict.Busy:     "Too many look-ups or sessions at once; try again later.",
 	verdict.Pending:  "The sender is proved and waits for the owner's word.",
 	verdict.Shutdown: "stile was stopping; try again later.",
+}
+
+// flagHelps says what a flag means.
+var flagHelps = map[verdict.Flag]string{
+	verdict.Duplicate:         "the same message was accepted here within retry_window; mail systems send a message twice when an answer is lost",
+	verdict.TestingKey:        "the domain marks its key as under test (t=y)",
+	verdict.WeakKey:           "the key is RSA of under 2048 bits",
+	verdict.Undated:           "the signature has no time and covers no Date, so that its age is not known",
+	verdict.ToUnsigned:        "the signature covers neither To nor Cc, so that it may have been written to somebody else",
+	verdict.SubjectUnsigned:   "the signature does not cover the Subject, which is not shown",
+	verdict.StructureUnsigned: "the signature does not cover how the body is to be read, which is shown only where it can be read in one way",
+	verdict.ReplyToRemoved:    "fields that say where an answer goes or what to fetch, which the signature does not cover, are taken off on delivery",
 }
 
 // askSigner says, for mail that its From domain did not sign, what to ask that
