@@ -43,6 +43,7 @@ var key = sync.OnceValue(func() *rig.Key {
 // configuration.
 func begin(t *testing.T, config string) *world {
 	t.Helper()
+	t.Parallel() // most of a test is waiting
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	r, err := rig.Start(ctx, rig.Options{Stile: binary, Config: config})
