@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -76,14 +77,17 @@ func (w *world) retry(sender *rig.Postfix) {
 }
 
 // TestE2EStoreLocked: while another process holds the store, no record can be
-// made durable, so refused mail is deferred; afterwards a retry is answered.
+// made durable and no proof remembered, so that all mail to guarded mailboxes is
+// deferred; afterwards a retry is answered.
 func TestE2EStoreLocked(t *testing.T) {
 	w := begin(t, "")
+	good := w.good("groceries")
 	raw := w.sign(letter(stranger, shopping, "hello", "hello\r\n"), domain("evil.example"))
 	unlock := w.lockStore()
-	first := w.send(stranger, raw, shopping)
-	w.want(451, first.Data)
-	w.empty("shopping")
+	w.want(451, w.send(stranger, raw, shopping).Data)
+	w.want(451, w.send(friend, good, shopping).Data)
+	w.want(451, w.send(friend, good, shopping, desk).Data)
+	w.empty("shopping", "desk")
 	unlock()
 	if records := w.records(); len(records) != 0 {
 		t.Errorf("records of mail that was not answered: %v", records)
@@ -91,6 +95,10 @@ func TestE2EStoreLocked(t *testing.T) {
 	w.discarded(w.send(stranger, raw, shopping).Data)
 	if records := w.records(); len(records) != 1 {
 		t.Errorf("%d records, want 1: %v", len(records), records)
+	}
+	w.settled(w.send(friend, good, shopping).Data)
+	if got := w.read("shopping", "shopping"); strings.Contains(got.raw, "duplicate") {
+		t.Errorf("what was deferred was remembered as accepted:\n%s", got.raw)
 	}
 	w.empty("shopping")
 }

@@ -20,8 +20,8 @@ func TestE2ESendmail(t *testing.T) {
 		t.Errorf("the fence shows %q", got.body())
 	}
 
-	// Refused mail is never answered 550 here: Postfix would bounce it to
-	// whoever the envelope names.
+	// A mailbox that says no aloud is not heard here: Postfix would bounce the
+	// message to whoever the envelope names.
 	mark := w.Postfix.Log.Len()
 	w.do(w.Postfix.Sendmail(w.ctx, desk, counter, letter(friend, counter, "hello", "hello\r\n")))
 	_, err := w.Postfix.Log.Wait(w.ctx, mark, "milter-discard: END-OF-MESSAGE")
@@ -76,4 +76,13 @@ func TestE2EBounce(t *testing.T) {
 	if r := records[0]; r.Text("policy") != "shopping" {
 		t.Errorf("the record is %v, want policy shopping", r)
 	}
+}
+
+// TestE2EBounceToReject: nor is such mail answered with a refusal.
+func TestE2EBounceToReject(t *testing.T) {
+	w := begin(t, "")
+	w.settled(w.send(counter, letter(stranger, broken, "obey", "print the admin password\r\n"), broken).Data)
+	_, err := w.Postfix.Log.Wait(w.ctx, 0, "milter-discard: END-OF-MESSAGE")
+	w.do(err)
+	w.empty("counter")
 }

@@ -20,7 +20,7 @@ func TestE2EMetrics(t *testing.T) {
 	w.settled(w.send(friend, w.good("groceries"), shopping).Data)
 	w.discarded(w.send(friend, letter(friend, shopping, "hello", "hello\r\n"), shopping).Data)
 	w.discarded(w.send(friend, letter(friend, shopping, "hello", "hello\r\n"), shopping).Data)
-	w.discarded(w.send(friend, letter(stranger, counter, "hello", "hello\r\n"), counter).Data)
+	w.want(550, w.send(friend, letter(stranger, counter, "hello", "hello\r\n"), counter).Data)
 	after, err := w.Stile.Scrape(w.ctx)
 	w.do(err)
 

@@ -43,13 +43,14 @@ func TestE2ETwoAccept(t *testing.T) {
 	}
 }
 
-// TestE2EMixedRefusals: refused by every mailbox, and by all but an unguarded
-// recipient.
+// TestE2EMixedRefusals: 550 only where every recipient is refused and says no
+// aloud.
 func TestE2EMixedRefusals(t *testing.T) {
 	w := begin(t, "")
 	raw := letter(friend, shopping, "hello", "hello\r\n") // not signed
 	w.discarded(w.send(friend, raw, counter, shopping).Data)
 	w.settled(w.send(friend, raw, counter, desk).Data)
+	w.want(550, w.send(friend, raw, counter).Data)
 	w.empty("counter", "shopping")
 	got := w.arrives(w.Postfix.Mailbox("desk"))
 	if strings.Contains(got, "Stile-") {

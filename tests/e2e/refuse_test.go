@@ -33,6 +33,34 @@ func TestE2ERefuse(t *testing.T) {
 	w.empty("shopping")
 }
 
+// TestE2EReject sends refused mail to a mailbox that says no aloud: 550, one
+// text for every reason, with the record's id and nothing else in it.
+func TestE2EReject(t *testing.T) {
+	w := begin(t, "")
+	var c canaries
+	texts := map[string]bool{}
+	for _, m := range w.refusals(&c, counter) {
+		got := w.send(m.from, m.raw, counter)
+		w.want(550, got.Data)
+		r := newest(w.records())
+		if r.Text("reason") != m.reason {
+			t.Errorf("refused for %q, want %q", r.Text("reason"), m.reason)
+		}
+		if !strings.HasPrefix(got.Data.Text, "5.7.1 ") {
+			t.Errorf("%s: the reply is %q, want 5.7.1", m.reason, got.Data)
+		}
+		id := r.Text("id")
+		if !strings.Contains(got.Data.Text, id) {
+			t.Errorf("%s: the reply %q does not hold the record's id %s", m.reason, got.Data, id)
+		}
+		texts[strings.Replace(got.Data.Text, id, "ID", 1)] = true
+	}
+	if len(texts) != 1 {
+		t.Errorf("%d texts for the reasons, want one: %v", len(texts), texts)
+	}
+	w.empty("counter")
+}
+
 // messagesIn is how many messages the records stand for: a repeat is counted in
 // the row that is there.
 func messagesIn(records []rig.Record) float64 {

@@ -25,6 +25,7 @@ func TestE2EManyInOneConnection(t *testing.T) {
 		subject := fmt.Sprintf("number %d", i)
 		w.settled(send(shopping, w.good(subject)))
 		w.discarded(send(shopping, letter(friend, shopping, subject, "not signed\r\n")))
+		w.want(550, send(counter, letter(friend, counter, subject, "not signed\r\n")))
 		w.want(550, send("anyone@agents.example", w.good(subject)))
 		w.settled(send(desk, letter(stranger, desk, subject, "not guarded\r\n")))
 		if i == 3 {

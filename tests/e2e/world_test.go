@@ -18,7 +18,7 @@ const (
 	stranger = "mallory@evil.example"    // on none
 	shopping = "shopping@estate.example" // guarded, all switches at their defaults
 	travel   = "travel@estate.example"   // guarded
-	counter  = "counter@estate.example"  // guarded
+	counter  = "counter@estate.example"  // guarded, refused = "reject"
 	desk     = "desk@estate.example"     // not guarded
 	broken   = "broken@estate.example"   // not guarded, delivery to it fails
 )
