@@ -135,6 +135,7 @@ func TestFrames(t *testing.T) {
 	for _, c := range []struct{ name, input, want string }{
 		{"well", untilBody + bodyFrame + eomFrame, "Occccccd"},
 		{"no body", untilBody + eomFrame, "Occcccd"},
+		{"no macro at all", untilMail + frame(milter.CodeMacro, "M") + macroFrame + rcptFrame + headerFrame + rest, "Occccccd"},
 		{"an empty value", untilRcpt + frame(milter.CodeHeader, "X\x00\x00") + rest, "Occccccd"},
 
 		{"NUL in a value", untilRcpt + frame(milter.CodeHeader, "X-A\x00 b\x00c\x00") + headerFrame + rest, "Occcccccy"},

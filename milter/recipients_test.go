@@ -206,6 +206,15 @@ func TestUnguarded(t *testing.T) {
 	if n := len(p.lines("policy=none verdict=accept reason=none")); n != 1 {
 		t.Errorf("%d lines:\n%s", n, p.log)
 	}
+	for _, line := range []string{
+		"stile_verdict_duration_seconds_count 0", "stile_end_of_message_duration_seconds_count 1",
+		"stile_forged_fields_removed_total 5",
+		`stile_messages_total{policy="none",reason="none",verdict="accept"} 1`,
+	} {
+		if !p.metric(line) {
+			t.Errorf("no metric %q", line)
+		}
+	}
 }
 
 // splitAll reads a header of any size.
