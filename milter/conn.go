@@ -1,6 +1,7 @@
 package milter
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -15,10 +16,15 @@ import (
 // errLost is what the library is told, and logs, when a write fails.
 var errLost = errors.New("milter: the connection is lost")
 
+// readAhead is how much is read at once, as much as Postfix writes at once
+// (VSTREAM_BUFSIZE). A larger frame is read past it.
+const readAhead = 4 << 10
+
 // conn is the MTA's connection as the library sees it. It reads whole frames,
-// so that each is inspected before the library has an octet of it, and sets a
-// deadline for every read and write. To the library every end is io.EOF, which
-// it does not log; what there is to say is said here, in constant words.
+// so that each is inspected before the library has an octet of it, sets a
+// deadline for every wait, and keeps from the MTA the replies that it does not
+// want. To the library every end is io.EOF, which it does not log; what there
+// is to say is said here, in constant words.
 //
 // Read, Write and Close are called by the session's goroutine alone.
 type conn struct {
@@ -28,9 +34,11 @@ type conn struct {
 	closed  func()
 	end     sync.Once
 
+	in         *bufio.Reader
 	frame      []byte // the frame in hand, length included; its array is used again
 	unread     []byte // what the library has not taken of it
 	negotiated bool
+	replies    replies
 
 	mu        sync.Mutex
 	stopping  bool // the server wants to end
@@ -63,6 +71,7 @@ func (c *conn) next() bool {
 	if !c.inOrder(code, data) {
 		return false
 	}
+	c.replies.command = code
 	c.unread = c.frame
 	return true
 }
@@ -79,21 +88,27 @@ func (c *conn) inOrder(code milter.Code, data []byte) bool {
 	c.negotiated = true
 	// Without a leading space or the asked macros a message would be judged by
 	// other octets than those that were signed, or for another recipient.
-	if !readOffer(data).meets() {
+	o := readOffer(data)
+	if !o.meets() {
 		c.session.log.connection(connPoorOffer)
 		return false
 	}
+	c.replies.negotiate(o)
 	return true
 }
 
 // readFrame reads one frame: a length, a command and its data.
 func (c *conn) readFrame() bool {
-	var head [4]byte
-	c.waitForFrame()
-	if _, err := io.ReadFull(c.Conn, head[:]); err != nil {
+	const head = 4
+	// What is here already needs no deadline.
+	if c.in.Buffered() < head {
+		c.waitForFrame()
+	}
+	length, err := c.in.Peek(head)
+	if err != nil {
 		return c.readFailed(err, connIdle)
 	}
-	n := binary.BigEndian.Uint32(head[:])
+	n := binary.BigEndian.Uint32(length)
 	// A frame without a command is none (milter protocol).
 	if n == 0 {
 		c.session.log.connection(connBadFrame)
@@ -104,16 +119,17 @@ func (c *conn) readFrame() bool {
 		c.session.log.connection(connBadFrame)
 		return false
 	}
+	size := head + int(n)
 	// The whole frame has one deadline: an octet now and then does not
 	// prolong it. A failure to set it shows at the read.
-	_ = c.SetReadDeadline(time.Now().Add(c.limits.frame))
-	if size := 4 + int(n); cap(c.frame) < size {
-		c.frame = make([]byte, size)
-	} else {
-		c.frame = c.frame[:size]
+	if c.in.Buffered() < size {
+		_ = c.SetReadDeadline(time.Now().Add(c.limits.frame))
 	}
-	copy(c.frame, head[:])
-	if _, err := io.ReadFull(c.Conn, c.frame[4:]); err != nil {
+	if cap(c.frame) < size {
+		c.frame = make([]byte, size)
+	}
+	c.frame = c.frame[:size]
+	if _, err := io.ReadFull(c.in, c.frame); err != nil {
 		return c.readFailed(err, connSlow)
 	}
 	return true
@@ -139,11 +155,21 @@ func (c *conn) waitForFrame() {
 	_ = c.SetReadDeadline(time.Now().Add(wait))
 }
 
-// Write writes a part of a reply.
+// Write writes a part of a reply, if the MTA waits for one.
 func (c *conn) Write(p []byte) (int, error) {
+	out, ok := c.replies.pass(p)
+	// Sent, it would be taken for the answer to a later command, and every
+	// answer after it for that to the command before.
+	if !ok {
+		c.session.log.connection(connReply)
+		return 0, errLost
+	}
+	if len(out) == 0 {
+		return len(p), nil
+	}
 	// A failure to set it shows at the write.
 	_ = c.SetWriteDeadline(time.Now().Add(c.limits.write))
-	n, err := c.Conn.Write(p)
+	n, err := c.Conn.Write(out)
 	if err != nil {
 		return n, errLost
 	}

@@ -4,8 +4,10 @@
 // It speaks the milter protocol through go-milter, with one Server of that
 // library for each connection, so that one session object lives as long as the
 // connection does. Beneath the library stands a connection of our own that
-// reads whole frames, checks them, and keeps deadlines. The life of one message
-// is session.endOfMessage; everything before it only collects.
+// reads whole frames, checks them, keeps deadlines, and leaves the commands
+// unanswered of which the MTA can be told that they take no answer (CONNECT,
+// HELO, MAIL, header, end of header). The life of one message is
+// session.endOfMessage; everything before it only collects.
 //
 // # Security
 //
@@ -22,10 +24,10 @@
 // which the next try would be a repeat, and mail that is lost on its way into
 // the MTA's queue comes again as a repeat, not as a replay.
 //
-// Memory for a connection is bounded: one frame (128 KiB), a header (a little
-// over 256 KiB) and 256 KiB of body; the rest of a body is in an unlinked file
-// of mode 0600, max_message octets at most. Connections are bounded in number
-// and in time.
+// Memory for a connection is bounded: two copies of a frame (128 KiB), a header
+// (a little over 256 KiB) and 256 KiB of body; the rest of a body is in an
+// unlinked file of mode 0600, max_message octets at most. Connections are
+// bounded in number and in time.
 //
 // Nothing that a sender wrote reaches a log line or a reply: replies are
 // constant texts with the message's id, a log line holds constant words, the
@@ -44,6 +46,5 @@
 // # Limits
 //
 // HDR_LEADSPC and SETSYMLIST must be offered (Postfix 2.6 and later); an MTA
-// that does not is logged and its connection closed. The no-reply bits of the
-// protocol are not used.
+// that does not is logged and its connection closed.
 package milter

@@ -23,9 +23,10 @@ func frame(code milter.Code, data string) string {
 	return string(append(b, byte(code))) + data
 }
 
-// Frames of a session that goes well.
+// Frames of a session that goes well. The offer is all that there is but the
+// no-reply bits of wantNoReply, so that every command is answered.
 var (
-	offerFrame   = frame(milter.CodeOptNeg, "\x00\x00\x00\x06\x00\x00\x01\xff\x00\x1f\xff\xff")
+	offerFrame   = frame(milter.CodeOptNeg, "\x00\x00\x00\x06\x00\x00\x01\xff\x00\x1b\x8f\x7f")
 	connectFrame = frame(milter.CodeConn, "client.example\x004\x9c\x40192.0.2.7\x00")
 	mailFrame    = frame(milter.CodeMail, "<friend@example.org>\x00SIZE=100\x00")
 	macroFrame   = frame(milter.CodeMacro, "R{rcpt_addr}\x00shopping@estate.example\x00")
@@ -186,22 +187,23 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// A command out of order is answered 451, as is the end of its message.
+// The end of a message in which a command was out of order is answered 451, and
+// so is the command where it may be.
 func TestOrder(t *testing.T) {
 	for _, c := range []struct{ name, input, want string }{
-		{"CONNECT twice", offerFrame + connectFrame + connectFrame, "Ocy"},
-		{"MAIL before CONNECT", offerFrame + mailFrame, "Oy"},
+		{"CONNECT twice", offerFrame + connectFrame + connectFrame + untilBody[len(offerFrame+connectFrame):] + eomFrame, "Occcyccy"},
+		{"MAIL before CONNECT", offerFrame + mailFrame + macroFrame + rcptFrame + headerFrame + eohFrame + eomFrame, "Ocyccy"},
 		{"end before CONNECT", offerFrame + eomFrame, "Oy"},
 		{"RCPT before MAIL", offerFrame + connectFrame + macroFrame + rcptFrame, "Ocy"},
-		{"header before MAIL", offerFrame + connectFrame + headerFrame, "Ocy"},
-		{"header before RCPT", untilMail + headerFrame, "Occy"},
-		{"header's end before RCPT", untilMail + eohFrame, "Occy"},
+		{"header before MAIL", offerFrame + connectFrame + headerFrame + eomFrame, "Occy"},
+		{"header before RCPT", untilMail + headerFrame + eomFrame, "Occcy"},
+		{"header's end before RCPT", untilMail + eohFrame + eomFrame, "Occcy"},
 		{"body before the header's end", untilRcpt + bodyFrame, "Occcy"},
 		{"end before RCPT", untilMail + eomFrame, "Occy"},
 		{"end before the header's end", untilRcpt + headerFrame + eomFrame, "Occccy"},
 		{"RCPT in the header", untilRcpt + headerFrame + macroFrame + rcptFrame + eohFrame + eomFrame, "Occccycy"},
-		{"header behind its end", untilBody + headerFrame + eomFrame, "Occcccyy"},
-		{"header's end twice", untilBody + eohFrame + eomFrame, "Occcccyy"},
+		{"header behind its end", untilBody + headerFrame + eomFrame, "Occccccy"},
+		{"header's end twice", untilBody + eohFrame + eomFrame, "Occccccy"},
 		{"end twice", untilBody + eomFrame + eomFrame, "Occcccdy"},
 		{"body behind the end", untilBody + eomFrame + bodyFrame, "Occcccdy"},
 		{"a new message all the same", untilRcpt + bodyFrame + untilBody[len(offerFrame+connectFrame):] + eomFrame, "Occcyccccd"},

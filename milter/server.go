@@ -1,6 +1,7 @@
 package milter
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -142,7 +143,7 @@ func isTemporary(err error) bool {
 
 // start begins a session, or closes the connection if there are too many.
 func (s *Server) start(nc net.Conn) {
-	c := &conn{Conn: nc, limits: s.limits}
+	c := &conn{Conn: nc, limits: s.limits, in: bufio.NewReaderSize(nc, readAhead)}
 	c.closed = func() { s.forget(c) }
 	session := &session{server: s, conn: c, log: s.log}
 	c.session = session

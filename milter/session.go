@@ -16,10 +16,11 @@ import (
 type state int
 
 const (
-	opened     state = iota // the connection is there
-	connected               // CONNECT was seen, and no message is in hand
-	envelope                // MAIL was seen
-	recipients              // RCPT was seen
+	lost       state = iota - 1 // CONNECT was seen again: nothing is known any more
+	opened                      // the connection is there; the zero value
+	connected                   // CONNECT was seen, and no message is in hand
+	envelope                    // MAIL was seen
+	recipients                  // RCPT was seen
 	inHeader
 	inBody // the header's end was seen
 )
@@ -120,8 +121,10 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 // Connect begins the session.
 func (s *session) Connect(host, family string, port uint16, addr net.IP, _ *milter.Modifier) (milter.Response, error) {
 	return s.handle(func() milter.Response {
+		// Two clients cannot share a session: none of its mail is decided.
 		if s.state != opened {
-			return s.outOfOrder()
+			s.state = lost
+			return s.spoilOrder()
 		}
 		s.state = connected
 		if addr != nil {
@@ -142,8 +145,8 @@ func (s *session) Helo(string, *milter.Modifier) (milter.Response, error) {
 // MailFrom begins a message.
 func (s *session) MailFrom(from string, _ *milter.Modifier) (milter.Response, error) {
 	return s.handle(func() milter.Response {
-		if s.state == opened {
-			return s.outOfOrder()
+		if s.state < connected {
+			return s.spoilOrder()
 		}
 		s.begin()
 		s.state = envelope
@@ -188,7 +191,7 @@ func (s *session) RcptTo(argument string, m *milter.Modifier) (milter.Response, 
 func (s *session) Header(name, value string, _ *milter.Modifier) (milter.Response, error) {
 	return s.handle(func() milter.Response {
 		if s.state != recipients && s.state != inHeader {
-			return s.outOfOrder()
+			return s.spoilOrder()
 		}
 		s.state = inHeader
 		s.spoil(s.msg.addField(name, value))
@@ -201,7 +204,7 @@ func (s *session) Header(name, value string, _ *milter.Modifier) (milter.Respons
 func (s *session) Headers(textproto.MIMEHeader, *milter.Modifier) (milter.Response, error) {
 	return s.handle(func() milter.Response {
 		if s.state != recipients && s.state != inHeader {
-			return s.outOfOrder()
+			return s.spoilOrder()
 		}
 		s.state = inBody
 		s.msg.endHeader()
@@ -253,7 +256,7 @@ func (s *session) begin() {
 
 // reset goes back to the state between two messages.
 func (s *session) reset() {
-	if s.state != opened {
+	if s.state > connected {
 		s.state = connected
 	}
 	s.msg.body.close()
@@ -284,13 +287,25 @@ func (s *session) outOfOrder() milter.Response {
 	return replyTryLater(s.msg.id)
 }
 
+// spoilOrder is the same for a command that takes no other answer (see
+// wantNoReply): the end of the message brings it.
+func (s *session) spoilOrder() milter.Response {
+	s.spoil(causeOrder)
+	return milter.RespContinue
+}
+
 // handle runs a handler before the end of the message. A panic spoils the
-// message.
+// message. Where the MTA waits for no answer, the library is spared writing
+// one that would not reach it.
 func (s *session) handle(f func() milter.Response) (milter.Response, error) {
-	return s.protect(f, func() milter.Response {
+	r, err := s.protect(f, func() milter.Response {
 		s.spoil(causePanic)
 		return milter.RespContinue
 	})
+	if r == milter.RespContinue && s.conn.replies.silent() {
+		return nil, err
+	}
+	return r, err
 }
 
 // protect runs a handler; when it panics, what instead returns is the answer.
