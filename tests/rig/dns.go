@@ -34,7 +34,8 @@ type DNS struct {
 	served sync.WaitGroup
 }
 
-func startDNS() (*DNS, error) {
+// StartDNS starts a server without records.
+func StartDNS() (*DNS, error) {
 	// One port number for both: UDP's is taken first, and TCP's may be in use.
 	var packets net.PacketConn
 	var conns net.Listener
@@ -124,7 +125,8 @@ func strings255(s string) []string {
 	return append(out, s)
 }
 
-func (d *DNS) stop(ctx context.Context) {
+// Stop ends the server.
+func (d *DNS) Stop(ctx context.Context) {
 	_ = d.udp.ShutdownContext(ctx)
 	_ = d.tcp.ShutdownContext(ctx)
 	d.served.Wait()

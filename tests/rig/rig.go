@@ -52,7 +52,7 @@ func Start(ctx context.Context, o Options) (_ *Rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.DNS, err = startDNS(); err != nil {
+	if r.DNS, err = StartDNS(); err != nil {
 		return nil, err
 	}
 	if r.Signer, err = startSigner(r.packages); err != nil {
@@ -164,7 +164,7 @@ func (r *Rig) Close() error {
 		errs = append(errs, r.Signer.stop(ctx))
 	}
 	if r.DNS != nil {
-		r.DNS.stop(ctx)
+		r.DNS.Stop(ctx)
 	}
 	errs = append(errs, os.RemoveAll(r.Dir))
 	return errors.Join(errs...)

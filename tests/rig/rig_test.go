@@ -83,7 +83,7 @@ func bare(t *testing.T, ctx context.Context) *Rig {
 			t.Error(err)
 		}
 	})
-	if r.DNS, err = startDNS(); err != nil {
+	if r.DNS, err = StartDNS(); err != nil {
 		t.Fatal(err)
 	}
 	if r.Signer, err = startSigner(r.packages); err != nil {
