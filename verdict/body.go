@@ -11,7 +11,7 @@ import (
 func hashBody(body io.Reader, simple bool) ([]byte, error) {
 	h := sha256.New()
 	c := canonicalBody{w: h, simple: simple}
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, 8<<10)
 	for {
 		n, err := body.Read(buf)
 		c.write(buf[:n])

@@ -154,12 +154,12 @@ func (c *Case) verifySignature(s *signature) result {
 		}
 	}
 	header.WriteString("\r\n")
-	body := &errorReader{r: c.openBody()}
-	checks, err := dkim.VerifyWithOptions(io.MultiReader(strings.NewReader(header.String()), body), &dkim.VerifyOptions{
+	message := &errorReader{r: io.MultiReader(strings.NewReader(header.String()), c.openBody())}
+	checks, err := dkim.VerifyWithOptions(message, &dkim.VerifyOptions{
 		LookupTXT:        func(string) ([]string, error) { return []string{s.key.record()}, nil },
 		MaxVerifications: 1,
 	})
-	if body.err != nil {
+	if message.err != nil {
 		return failed
 	}
 	if err != nil && !errors.Is(err, dkim.ErrTooManySignatures) {
