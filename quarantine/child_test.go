@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A child is this test binary, run once more as another process. It says one
@@ -76,6 +79,41 @@ var children = map[string]func(url string) (string, error){
 		_, err := open(context.Background(), url, Limits{}, 50*time.Millisecond)
 		return "opened", err
 	},
+}
+
+func init() {
+	// seal is killed in the middle of sealing.
+	children["seal"] = func(dir string) (string, error) {
+		e, err := OpenEvidence(options(dir))
+		if err != nil {
+			return "", err
+		}
+		err = e.Seal(context.Background(), original(1, 10*chunk), func(w io.Writer) error {
+			if _, err := w.Write(make([]byte, 5*chunk)); err != nil {
+				return err
+			}
+			fmt.Println("sealing")
+			_, err := io.Copy(io.Discard, os.Stdin)
+			return err
+		})
+		return "", err
+	}
+	// full seals on a file system of 256 KiB, in a mount namespace of its own.
+	children["full"] = func(dir string) (string, error) {
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=0700"); err != nil {
+			return "", err
+		}
+		e, err := OpenEvidence(options(dir))
+		if err != nil {
+			return "", err
+		}
+		defer e.Close()
+		err = e.Seal(context.Background(), original(1, 10*chunk), text(make([]byte, 10*chunk)))
+		names, _ := os.ReadDir(dir)
+		files, octets := held(e)
+		after := e.Seal(context.Background(), original(2, chunk), text(make([]byte, chunk)))
+		return fmt.Sprint(errors.Is(err, syscall.ENOSPC), errors.Is(err, ErrEvidence), len(names), files, octets, after), nil
+	}
 }
 
 // name is the name of the error's class.

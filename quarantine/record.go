@@ -19,10 +19,13 @@ const Withheld = "withheld"
 
 // What became of the original. The list is closed.
 const (
-	EvidenceNone = "none" // it was not kept
-	EvidenceKept = "kept" // it is kept, sealed
-	EvidenceFull = "full" // there was no room for it
+	EvidenceNone    = "none"    // it was not kept
+	EvidenceKept    = "kept"    // it is kept, sealed
+	EvidenceFull    = "full"    // there was no room for it
+	EvidenceExpired = "expired" // it was kept as long as the configuration says
 )
+
+var evidenceStates = []string{EvidenceNone, EvidenceKept, EvidenceFull, EvidenceExpired}
 
 // ErrRecord says that a value of a record is not of its closed list or set of
 // characters. The error names the column, never the value.
@@ -44,7 +47,7 @@ type Record struct {
 	SHA256       string         // of the message, 64 hex digits
 	QueueID      string         // Postfix's, "" if it told none
 	ClientIP     string         // without a zone, "" if there is none
-	Evidence     string         // EvidenceNone, EvidenceKept or EvidenceFull
+	Evidence     string         // one of the states above, of the first message
 	Count        int64          // messages in this row; all else is the first one's
 }
 
@@ -68,7 +71,7 @@ func (r *Record) check() error {
 		{"sha256", hex(r.SHA256, 64)},
 		{"queue_id", len(r.QueueID) <= 32 && only(r.QueueID, letters+capitals+digits)},
 		{"client_ip", r.ClientIP == "" || canonicalIP(r.ClientIP) == r.ClientIP},
-		{"evidence", slices.Contains([]string{EvidenceNone, EvidenceKept, EvidenceFull}, r.Evidence)},
+		{"evidence", slices.Contains(evidenceStates, r.Evidence)},
 		{"count", r.Count > 0},
 	} {
 		if !c.fits {

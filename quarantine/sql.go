@@ -62,6 +62,8 @@ ORDER BY first DESC LIMIT 1`
 	sqlInsert = `INSERT INTO record (` + columns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	columns   = `id, policy, first, last, reason, address, address_hash, proved, claims_listed, signer, size, sha256, queue_id, client_ip, evidence, count`
 
+	sqlExpire = `UPDATE record SET evidence = ? WHERE id = ? AND evidence = ?`
+
 	sqlGet = `SELECT ` + columns + ` FROM record WHERE id = ? ORDER BY policy`
 	// An empty policy or reason means any.
 	sqlList = `SELECT ` + columns + ` FROM record

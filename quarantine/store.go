@@ -164,6 +164,18 @@ func (s *Store) deleteBatch(ctx context.Context, query string, args ...any) (del
 	return n, nil
 }
 
+// expire notes in the records of originals that they are kept no longer.
+func (s *Store) expire(ctx context.Context, gone []Original) error {
+	return s.writer.do(ctx, func(ctx context.Context) error {
+		for _, o := range gone {
+			if _, err := s.writer.conn.ExecContext(ctx, sqlExpire, EvidenceExpired, o.ID, EvidenceKept); err != nil {
+				return classify(err)
+			}
+		}
+		return nil
+	})
+}
+
 // RememberKeys notes keys, s._domainkey.d, by which a signature verified here.
 // Kept are the 100,000 that were noted last, each as the SHA-256 of its name. A
 // key that was noted within a day costs no write.
