@@ -3,6 +3,8 @@ package config
 import (
 	"time"
 
+	"filippo.io/age"
+
 	"stile/verdict"
 )
 
@@ -38,9 +40,14 @@ type Endpoint struct {
 	Address string // a path or host:port, "" for systemd
 }
 
-// Evidence says what becomes of the originals.
+// Evidence says what becomes of the originals. Either None holds, or there are
+// Recipients, or no mailbox asks for originals to be kept.
 type Evidence struct {
-	None bool // nothing is kept
+	Recipients []age.Recipient // who can open them; none: nothing is kept
+	Dir        string
+	Keep       time.Duration
+	MaxBytes   int64 // octets of all of them, sealed
+	None       bool  // it is written out that nothing is kept
 }
 
 // Records bounds the quarantine store.

@@ -108,23 +108,21 @@ var topKeys = []key{
 
 var evidenceKeys = []key{
 	{name: "recipients", kind: kindList, def: `[]`, show: `["age1…"]`, off: true,
-		doc:  "age recipients that can open the kept originals. Not built yet.",
-		want: `recipients = []`,
-		set: func(b *builder, k *key, n node) {
-			if len(n.list) > 0 {
-				b.unbuilt(k, n)
-			}
-		}},
+		doc:  "Who can open the kept originals: public keys as age-keygen prints them. The\nprivate ones belong on another host. With recipients, leave none out.",
+		want: `recipients = ["age1…"], with a public key of age-keygen`,
+		set:  setRecipients},
 	{name: "dir", kind: kindText, def: `"/var/lib/stile/evidence"`, off: true,
-		doc:  "Where the sealed originals are kept.",
+		doc:  "Where the sealed originals are kept; a folder for nothing else, with mode 0700.",
 		want: `dir = "/var/lib/stile/evidence"`,
-		set:  func(b *builder, k *key, n node) { b.path(k, n, n.text) }},
+		set:  func(b *builder, k *key, n node) { b.c.Evidence.Dir = b.path(k, n, n.text) }},
 	{name: "keep", kind: kindText, def: `"90d"`, off: true,
+		doc:  "How long an original is kept.",
 		want: `keep = "90d"`,
-		set:  func(b *builder, k *key, n node) { b.duration(k, n) }},
+		set:  func(b *builder, k *key, n node) { b.c.Evidence.Keep = b.duration(k, n) }},
 	{name: "max_bytes", kind: kindText, def: `"2GiB"`, off: true,
+		doc:  "How much all of them may take. A quarter is kept for accepted mail, a quarter\nfor refused mail that claims a listed sender. What does not fit is not taken.",
 		want: `max_bytes = "2GiB"`,
-		set:  func(b *builder, k *key, n node) { b.size(k, n) }},
+		set:  func(b *builder, k *key, n node) { b.c.Evidence.MaxBytes = b.size(k, n) }},
 	{name: "none", kind: kindFlag, def: `false`, show: `true`,
 		doc:  "true: no original is kept, and every record says so. It must be written out\nwhile refused mail is diverted and recipients is empty.",
 		want: `none = true`,

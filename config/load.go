@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +80,7 @@ type builder struct {
 	c   *Config
 	m   *Mailbox // the one being read
 
+	recipients   node // of evidence
 	ids          map[string]position
 	addresses    []placed // recipients, in the file's order
 	guardedAt    []position
@@ -286,25 +286,6 @@ func (b *builder) finish(root node) {
 		m.policy.Senders = senders
 		m.policy.Addressee = b.c.addressee(m)
 	}
-}
-
-// checkEvidence asks that it is written out that nothing is kept: refused mail
-// is answered 250 and would otherwise be gone without the operator's word.
-func (b *builder) checkEvidence(root node) {
-	if b.c.Evidence.None {
-		return
-	}
-	if !slices.ContainsFunc(b.c.Mailboxes, func(m *Mailbox) bool { return !m.Reject }) {
-		return
-	}
-	at := b.end
-	if table, ok := root.table["evidence"]; ok {
-		at = table.at
-		if none, ok := table.table["none"]; ok {
-			at = none.at
-		}
-	}
-	b.add(at, "refused mail is diverted and no evidence is kept; write none = true under [evidence] to say that this is meant")
 }
 
 // addressee tells whether an address of To or Cc is the mailbox, under any of

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"stile/verdict"
 )
 
@@ -115,7 +117,7 @@ func TestWholeConfig(t *testing.T) {
 		{"GuardedDomains", c.GuardedDomains, []string{"agents.example", "estate.example"}},
 		{"MaxMessage", c.MaxMessage, int64(10 << 20)},
 		{"AuthservID", c.AuthservID, "Auth.estate.example"},
-		{"Evidence", c.Evidence, Evidence{None: true}},
+		{"Evidence", c.Evidence, Evidence{Dir: "/var/lib/stile/evidence", Keep: 90 * 24 * time.Hour, MaxBytes: 2 << 30, None: true}},
 		{"Records", c.Records, Records{Keep: 30 * 24 * time.Hour, Max: 5000}},
 		{"Mailboxes", len(c.Mailboxes), 2},
 		{"Address", c.Mailboxes[0].Address, "Shopping@estate.example"},
@@ -184,6 +186,42 @@ func TestRejectKeepsNothing(t *testing.T) {
 	second := strings.ReplaceAll(strings.TrimPrefix(least, "[evidence]\nnone = true\n"), "shopping", "second")
 	if _, err := Load(write(t, "stile.toml", text+second)); err == nil {
 		t.Error("one mailbox diverts, and nothing says that it keeps nothing")
+	}
+}
+
+// With recipients there are originals, and the directory may be given from the
+// config's own folder.
+func TestEvidence(t *testing.T) {
+	path := write(t, "stile.toml", strings.Replace(least, "none = true", `recipients = [
+  "%s",
+]
+dir = "evidence"
+keep = "30d"
+max_bytes = "1GiB"`, 1))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, fmt.Appendf(nil, string(text), identity.Recipient()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Evidence{
+		Recipients: []age.Recipient{identity.Recipient()}, Dir: filepath.Join(filepath.Dir(path), "evidence"),
+		Keep: 30 * 24 * time.Hour, MaxBytes: 1 << 30,
+	}
+	if !reflect.DeepEqual(c.Evidence, want) {
+		t.Errorf("Evidence = %+v, want %+v", c.Evidence, want)
+	}
+	if all := c.Warnings(); len(all) != 1 || all[0].Line != 2 || !strings.Contains(all[0].Text, "evidence.max_bytes") {
+		t.Errorf("the warnings are %v", all)
 	}
 }
 

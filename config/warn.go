@@ -15,6 +15,7 @@ import (
 func (b *builder) warn() {
 	b.warnListeners()
 	b.warnGuarded()
+	b.warnEvidence()
 	for _, m := range b.c.Mailboxes {
 		b.warnMailbox(m)
 	}

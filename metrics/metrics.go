@@ -27,6 +27,12 @@ const (
 	Failed = "failed"
 )
 
+// The results of keeping an original, beside Failed.
+const (
+	Kept = "kept" // sealed and on disk
+	Full = "full" // there was no room
+)
+
 // The results of DKIM, by mailbox and message.
 const dkimPass = "pass"
 
@@ -41,6 +47,7 @@ var dkimReasons = []verdict.Reason{
 type Config struct {
 	Policies      []string // the mailboxes' ids
 	LookupResults []string // what Lookup can be told
+	EvidenceKinds []string // what EvidenceHeld can be told
 	Version       string   // of the build
 	Revision      string   // of the source
 }
@@ -51,6 +58,7 @@ type Metrics struct {
 
 	policies []string
 	lookups  []string
+	kinds    []string
 
 	messages    *prometheus.CounterVec
 	last        *prometheus.GaugeVec
@@ -60,6 +68,10 @@ type Metrics struct {
 	dkim        *prometheus.CounterVec
 	forged      prometheus.Counter
 	quarantine  *prometheus.CounterVec
+	evidence    *prometheus.CounterVec
+	heldFiles   *prometheus.GaugeVec
+	heldBytes   *prometheus.GaugeVec
+	quota       prometheus.Gauge
 	sessions    prometheus.Gauge
 	refused     prometheus.Counter
 }
@@ -70,6 +82,7 @@ func New(c Config) *Metrics {
 		registry: prometheus.NewRegistry(),
 		policies: append([]string{Unguarded}, c.Policies...),
 		lookups:  append([]string{other}, c.LookupResults...),
+		kinds:    c.EvidenceKinds,
 
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stile_messages_total",
@@ -97,6 +110,22 @@ func New(c Config) *Metrics {
 			Name: "stile_quarantine_writes_total",
 			Help: "Records of refused mail written to the quarantine store, by result.",
 		}, []string{"result"}),
+		evidence: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_evidence_seals_total",
+			Help: "Originals that were to be kept, by result.",
+		}, []string{"result"}),
+		heldFiles: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "stile_evidence_files",
+			Help: "Sealed originals that are kept, by kind.",
+		}, []string{"kind"}),
+		heldBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "stile_evidence_bytes",
+			Help: "Size of the sealed originals that are kept, by kind.",
+		}, []string{"kind"}),
+		quota: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "stile_evidence_quota_bytes",
+			Help: "What all sealed originals together may take; 0 where none is kept.",
+		}),
 		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "stile_sessions",
 			Help: "Milter sessions that are open.",
@@ -112,7 +141,7 @@ func New(c Config) *Metrics {
 	}, []string{"version", "revision"})
 	build.WithLabelValues(c.Version, c.Revision).Set(1)
 	m.registry.MustRegister(m.messages, m.last, m.verdicts, m.ends, m.lookupTimes, m.dkim,
-		m.forged, m.quarantine, m.sessions, m.refused, build,
+		m.forged, m.quarantine, m.evidence, m.heldFiles, m.heldBytes, m.quota, m.sessions, m.refused, build,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.zero()
@@ -140,6 +169,13 @@ func (m *Metrics) zero() {
 	}
 	for _, r := range []string{Stored, Folded, Failed} {
 		m.quarantine.WithLabelValues(r)
+	}
+	for _, r := range []string{Kept, Full, Failed} {
+		m.evidence.WithLabelValues(r)
+	}
+	for _, k := range m.kinds {
+		m.heldFiles.WithLabelValues(k)
+		m.heldBytes.WithLabelValues(k)
 	}
 }
 
@@ -223,6 +259,28 @@ func (m *Metrics) QuarantineWrite(result string) {
 	}
 	m.quarantine.WithLabelValues(result).Inc()
 }
+
+// Evidence counts an original that was to be kept: Kept, Full or Failed. Any
+// other word is a failure.
+func (m *Metrics) Evidence(result string) {
+	if result != Kept && result != Full {
+		result = Failed
+	}
+	m.evidence.WithLabelValues(result).Inc()
+}
+
+// EvidenceHeld sets what is kept of one kind. A kind that is on no list is not
+// shown.
+func (m *Metrics) EvidenceHeld(kind string, files, octets int64) {
+	if !slices.Contains(m.kinds, kind) {
+		return
+	}
+	m.heldFiles.WithLabelValues(kind).Set(float64(files))
+	m.heldBytes.WithLabelValues(kind).Set(float64(octets))
+}
+
+// EvidenceQuota sets what all originals together may take.
+func (m *Metrics) EvidenceQuota(octets int64) { m.quota.Set(float64(octets)) }
 
 // SessionOpened counts a milter session in.
 func (m *Metrics) SessionOpened() { m.sessions.Inc() }

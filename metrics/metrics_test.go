@@ -16,6 +16,7 @@ func made() *Metrics {
 	return New(Config{
 		Policies:      []string{"shopping", "post"},
 		LookupResults: []string{"answer", "none", "error"},
+		EvidenceKinds: []string{"accepted", "other"},
 		Version:       "1.2.3",
 		Revision:      "abc",
 	})
@@ -58,6 +59,10 @@ func TestEverySeriesIsThereFromTheStart(t *testing.T) {
 		{"stile_dkim_results_total", 1 + len(dkimReasons)},
 		{"stile_forged_fields_removed_total", 1},
 		{"stile_quarantine_writes_total", 3},
+		{"stile_evidence_seals_total", 3},
+		{"stile_evidence_files", 2},
+		{"stile_evidence_bytes", 2},
+		{"stile_evidence_quota_bytes", 1},
 		{"stile_sessions", 1},
 		{"stile_sessions_refused_total", 1},
 		{"stile_build_info", 1},
@@ -96,6 +101,10 @@ func TestCounting(t *testing.T) {
 	m.DKIM(verdict.Refuse, verdict.BadKey)
 	m.DKIM(verdict.Refuse, verdict.Unlisted)
 	m.QuarantineWrite(Folded)
+	m.Evidence(Full)
+	m.EvidenceHeld("other", 3, 700)
+	m.EvidenceHeld("CANARY", 1, 1)
+	m.EvidenceQuota(2000)
 	m.ForgedRemoved(3)
 	m.SessionOpened()
 	m.SessionOpened()
@@ -117,6 +126,11 @@ func TestCounting(t *testing.T) {
 		{"pass", testutil.ToFloat64(m.dkim.WithLabelValues("pass")), 1},
 		{"bad key", testutil.ToFloat64(m.dkim.WithLabelValues("bad-key")), 1},
 		{"folded", testutil.ToFloat64(m.quarantine.WithLabelValues("folded")), 1},
+		{"full", testutil.ToFloat64(m.evidence.WithLabelValues("full")), 1},
+		{"files", testutil.ToFloat64(m.heldFiles.WithLabelValues("other")), 3},
+		{"bytes", testutil.ToFloat64(m.heldBytes.WithLabelValues("other")), 700},
+		{"kinds", float64(count(t, m, "stile_evidence_files")), 2},
+		{"quota", testutil.ToFloat64(m.quota), 2000},
 		{"forged", testutil.ToFloat64(m.forged), 3},
 		{"sessions", testutil.ToFloat64(m.sessions), 1},
 		{"refused sessions", testutil.ToFloat64(m.refused), 1},
@@ -131,7 +145,8 @@ func TestCounting(t *testing.T) {
 func TestLabelValuesAreClosed(t *testing.T) {
 	m := made()
 	names := []string{"stile_messages_total", "stile_last_message_timestamp_seconds",
-		"stile_dns_lookup_duration_seconds", "stile_dkim_results_total", "stile_quarantine_writes_total"}
+		"stile_dns_lookup_duration_seconds", "stile_dkim_results_total", "stile_quarantine_writes_total",
+		"stile_evidence_seals_total", "stile_evidence_files", "stile_evidence_bytes"}
 	before := count(t, m, names...)
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String()
@@ -143,6 +158,8 @@ func TestLabelValuesAreClosed(t *testing.T) {
 		m.DKIM(outcome, reason)
 		m.Lookup(s.Draw(t, "result"), time.Millisecond)
 		m.QuarantineWrite(s.Draw(t, "write"))
+		m.Evidence(s.Draw(t, "sealed"))
+		m.EvidenceHeld(s.Draw(t, "kind"), 1, 1)
 		if after := count(t, m, names...); after != before {
 			t.Fatalf("%d series, %d at the start", after, before)
 		}
