@@ -139,7 +139,7 @@ func (s *session) sanitized(c *verdict.Case, d decision) quarantine.Record {
 		SHA256:       s.msg.digest(),
 		QueueID:      s.msg.queue,
 		ClientIP:     s.client,
-		Evidence:     quarantine.EvidenceNone,
+		Evidence:     s.msg.original.state,
 	}
 	if claim.Known() && r.Address == "" {
 		r.Address = quarantine.Withheld

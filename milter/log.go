@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"stile/metrics"
+	"stile/quarantine"
 	"stile/verdict"
 )
 
@@ -27,6 +28,7 @@ const (
 	causeArgument   cause = "argument"   // the MTA might not find a recipient to be taken out
 	causeRender     cause = "render"     // the message could not be rendered
 	causeStamp      cause = "stamp"      // the stamp could not be made
+	causeEvidence   cause = "evidence"   // the original could not be kept
 	causeStore      cause = "store"      // the record could not be made durable
 	causeSend       cause = "send"       // the modifications could not be sent
 	causePanic      cause = "panic"      // a bug; a line of its own says where
@@ -100,6 +102,11 @@ func (l logger) refused(s *session, d decision) {
 	attrs := append(outcome(d.record.ID, d.policy, d.outcome, d.reason),
 		slog.String("address", dash(d.record.Address)), slog.String("addr", dash(d.record.AddressHash)),
 		slog.String("proved", d.record.Proved), slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))
+	attrs = append(attrs, slog.String("evidence", s.msg.original.state))
+	// A repeat is named as the first is; its own original has its own id.
+	if s.msg.original.state == quarantine.EvidenceKept && d.record.ID != s.msg.id {
+		attrs = append(attrs, slog.String("original", s.msg.id))
+	}
 	if d.record.Signer != "" {
 		attrs = append(attrs, slog.String("signer", d.record.Signer))
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"io"
 	"math"
 	"strings"
 	"time"
@@ -35,25 +36,35 @@ type message struct {
 	headerSize int
 	authservID string          // whose Authentication-Results are deleted, "" is nobody's
 	forged     []verdict.Field // what stamp.Forged needs of the header, however large that is
+	rest       spool           // the fields behind those
 	forgedSize int
 
 	size int64 // octets of the whole message, kept or not
 	sum  hash.Hash
 	body spool
+
+	original original // what becomes of the original
 }
 
-// begin makes a new message of m. The body is kept in dir, limit octets of it;
-// 0 is no limit.
+// begin makes a new message of m. The body, and a header beyond what is judged,
+// are kept in dir, limit octets of each; 0 is no limit.
 func (m *message) begin(now time.Time, dir string, limit int64) {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	m.body.close()
+	m.close()
 	*m = message{
 		id:   newID(now),
 		sum:  sha256.New(),
+		rest: spool{dir: dir, limit: limit},
 		body: spool{dir: dir, limit: limit},
 	}
+}
+
+// close lets go of what is on disk.
+func (m *message) close() {
+	m.rest.close()
+	m.body.close()
 }
 
 // concerned reports whether a mailbox of the configuration, or an address that
@@ -78,13 +89,21 @@ func (m *message) addField(name, value string) cause {
 	m.count(f.Name, ":", f.Value, "\r\n")
 	// One field over the limits is enough for the verdict to see that.
 	if len(m.header) > verdict.MaxFields {
-		return ""
+		return m.addRest(f)
 	}
 	if m.headerSize > verdict.MaxHeader {
-		return ""
+		return m.addRest(f)
 	}
 	m.header = append(m.header, f)
 	m.headerSize += len(f.Name) + len(f.Value) + len(":\r\n")
+	return ""
+}
+
+// addRest takes a field that is not judged, for the original's sake.
+func (m *message) addRest(f verdict.Field) cause {
+	if _, err := io.WriteString(&m.rest, f.Name+":"+f.Value+"\r\n"); err != nil {
+		return causeSpool
+	}
 	return ""
 }
 

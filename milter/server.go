@@ -30,10 +30,11 @@ type Options struct {
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
 
-	Now         func() time.Time // the clock; nil: the system's
-	SpoolDir    string           // for bodies over 256 KiB; "": the system's folder for temporary files
-	MaxSessions int              // connections at once; 0: 256
-	Grace       time.Duration    // for messages in hand when Serve is to end; 0: 30 s
+	Evidence    *quarantine.Evidence // for the originals; nil: none is kept
+	Now         func() time.Time     // the clock; nil: the system's
+	SpoolDir    string               // for bodies over 256 KiB; "": the system's folder for temporary files
+	MaxSessions int                  // connections at once; 0: 256
+	Grace       time.Duration        // for messages in hand when Serve is to end; 0: 30 s
 }
 
 // limits are the times that a session keeps.
@@ -73,7 +74,7 @@ type Server struct {
 	conns    map[*conn]struct{}
 }
 
-// New makes a Server. All options but the last four must be given.
+// New makes a Server. The options down to Log must be given.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now

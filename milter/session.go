@@ -84,12 +84,24 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 		return s.deferAll(verdict.Internal, causeOf(err))
 	}
 
-	// A refusal is on disk before anyone hears of it.
+	// The original is sealed, and then a refusal recorded, on disk before
+	// anyone hears of it.
+	if err := s.keep(ctx, c, all); err != nil {
+		s.log.store(&s.msg, "the original was not kept", err)
+		return s.deferAll(verdict.Evidence, causeEvidence)
+	}
 	if err := s.record(ctx, c, all); err != nil {
 		s.log.store(&s.msg, "a record was not kept", err)
+		s.discard(ctx)
 		return s.deferAll(verdict.Store, causeStore)
 	}
 	s.remember(ctx, c)
+
+	// Without its original nobody says that it was taken.
+	if s.openlyRefused() {
+		s.report(all, e)
+		return replyRefused(s.msg.id)
+	}
 
 	// With nobody left to get it, it goes no further.
 	if s.left(all) == 0 {
@@ -259,7 +271,7 @@ func (s *session) reset() {
 	if s.state > connected {
 		s.state = connected
 	}
-	s.msg.body.close()
+	s.msg.close()
 	s.msg = message{}
 	s.conn.setInMessage(false)
 }
