@@ -47,9 +47,14 @@ var dkimReasons = []verdict.Reason{
 type Config struct {
 	Policies      []string // the mailboxes' ids
 	LookupResults []string // what Lookup can be told
-	EvidenceKinds []string // what EvidenceHeld can be told
-	Version       string   // of the build
-	Revision      string   // of the source
+	EvidenceKinds []string // of originals
+	EvidenceQuota int64    // octets of all originals; 0: none is kept
+
+	// EvidenceHeld counts the originals of a kind that are kept, and their
+	// octets; nil where none is. It is called at each scrape.
+	EvidenceHeld func(kind string) (files, octets int64)
+	Version      string // of the build
+	Revision     string // of the source
 }
 
 // Metrics counts what the process does. It is safe for concurrent use.
@@ -58,7 +63,6 @@ type Metrics struct {
 
 	policies []string
 	lookups  []string
-	kinds    []string
 
 	messages    *prometheus.CounterVec
 	last        *prometheus.GaugeVec
@@ -69,9 +73,6 @@ type Metrics struct {
 	forged      prometheus.Counter
 	quarantine  *prometheus.CounterVec
 	evidence    *prometheus.CounterVec
-	heldFiles   *prometheus.GaugeVec
-	heldBytes   *prometheus.GaugeVec
-	quota       prometheus.Gauge
 	sessions    prometheus.Gauge
 	refused     prometheus.Counter
 }
@@ -82,7 +83,6 @@ func New(c Config) *Metrics {
 		registry: prometheus.NewRegistry(),
 		policies: append([]string{Unguarded}, c.Policies...),
 		lookups:  append([]string{other}, c.LookupResults...),
-		kinds:    c.EvidenceKinds,
 
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stile_messages_total",
@@ -114,18 +114,6 @@ func New(c Config) *Metrics {
 			Name: "stile_evidence_seals_total",
 			Help: "Originals that were to be kept, by result.",
 		}, []string{"result"}),
-		heldFiles: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "stile_evidence_files",
-			Help: "Sealed originals that are kept, by kind.",
-		}, []string{"kind"}),
-		heldBytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "stile_evidence_bytes",
-			Help: "Size of the sealed originals that are kept, by kind.",
-		}, []string{"kind"}),
-		quota: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "stile_evidence_quota_bytes",
-			Help: "What all sealed originals together may take; 0 where none is kept.",
-		}),
 		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "stile_sessions",
 			Help: "Milter sessions that are open.",
@@ -141,11 +129,35 @@ func New(c Config) *Metrics {
 	}, []string{"version", "revision"})
 	build.WithLabelValues(c.Version, c.Revision).Set(1)
 	m.registry.MustRegister(m.messages, m.last, m.verdicts, m.ends, m.lookupTimes, m.dkim,
-		m.forged, m.quarantine, m.evidence, m.heldFiles, m.heldBytes, m.quota, m.sessions, m.refused, build,
+		m.forged, m.quarantine, m.evidence, m.sessions, m.refused, build,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.showEvidence(c)
 	m.zero()
 	return m
+}
+
+// showEvidence registers what is kept, read when it is asked for.
+func (m *Metrics) showEvidence(c Config) {
+	held := c.EvidenceHeld
+	if held == nil {
+		held = func(string) (files, octets int64) { return 0, 0 }
+	}
+	gauge := func(name, help, kind string, value func() float64) {
+		o := prometheus.GaugeOpts{Name: name, Help: help}
+		if kind != "" {
+			o.ConstLabels = prometheus.Labels{"kind": kind}
+		}
+		m.registry.MustRegister(prometheus.NewGaugeFunc(o, value))
+	}
+	for _, kind := range c.EvidenceKinds {
+		gauge("stile_evidence_files", "Sealed originals that are kept, by kind.", kind,
+			func() float64 { files, _ := held(kind); return float64(files) })
+		gauge("stile_evidence_bytes", "Size of the sealed originals that are kept, by kind.", kind,
+			func() float64 { _, octets := held(kind); return float64(octets) })
+	}
+	gauge("stile_evidence_quota_bytes", "What all sealed originals together may take; 0 where none is kept.", "",
+		func() float64 { return float64(c.EvidenceQuota) })
 }
 
 // zero makes every series that can be.
@@ -172,10 +184,6 @@ func (m *Metrics) zero() {
 	}
 	for _, r := range []string{Kept, Full, Failed} {
 		m.evidence.WithLabelValues(r)
-	}
-	for _, k := range m.kinds {
-		m.heldFiles.WithLabelValues(k)
-		m.heldBytes.WithLabelValues(k)
 	}
 }
 
@@ -268,19 +276,6 @@ func (m *Metrics) Evidence(result string) {
 	}
 	m.evidence.WithLabelValues(result).Inc()
 }
-
-// EvidenceHeld sets what is kept of one kind. A kind that is on no list is not
-// shown.
-func (m *Metrics) EvidenceHeld(kind string, files, octets int64) {
-	if !slices.Contains(m.kinds, kind) {
-		return
-	}
-	m.heldFiles.WithLabelValues(kind).Set(float64(files))
-	m.heldBytes.WithLabelValues(kind).Set(float64(octets))
-}
-
-// EvidenceQuota sets what all originals together may take.
-func (m *Metrics) EvidenceQuota(octets int64) { m.quota.Set(float64(octets)) }
 
 // SessionOpened counts a milter session in.
 func (m *Metrics) SessionOpened() { m.sessions.Inc() }

@@ -16,8 +16,12 @@
 // that the library would misread, a command out of order, a macro that is not
 // there, a full disk, a panic) ends in 451 or in a closed connection, which the
 // MTA answers by milter_default_action = tempfail; never in a message that goes
-// on. Modifications are sent after every record is durable and nothing but the
-// answer is left to do; an MTA drops them if the answer is 451.
+// on. The original of refused mail is sealed and durable first, then its record;
+// modifications are sent after both, when nothing but the answer is left to do;
+// an MTA drops them if the answer is 451. An original without room is not
+// answered 250: mail that is accepted, or claims a listed sender, waits, and so
+// does mail that others are to get; the rest is answered 550, or diverted where
+// the MTA would send it back. What is over max_message has no room.
 //
 // What was accepted is remembered last of all that can fail, and is durable
 // before the MTA hears of it. So mail that was answered 451 leaves no proof by
@@ -25,9 +29,10 @@
 // the MTA's queue comes again as a repeat, not as a replay.
 //
 // Memory for a connection is bounded: two copies of a frame (128 KiB), a header
-// (a little over 256 KiB) and 256 KiB of body; the rest of a body is in an
-// unlinked file of mode 0600, max_message octets at most. Connections are
-// bounded in number and in time.
+// (a little over 256 KiB), 256 KiB of fields behind those that are judged, and
+// 256 KiB of body; the rest of both is in unlinked files of mode 0600,
+// max_message octets of each at most. Connections are bounded in number and in
+// time.
 //
 // Nothing that a sender wrote reaches a log line or a reply: replies are
 // constant texts with the message's id, a log line holds constant words, the

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"stile/metrics"
 	"stile/quarantine"
 	"stile/verdict"
 )
-
-// errNoRoom: the original has to be kept, there is no room, and to refuse it
-// openly is not the answer.
-var errNoRoom = errors.New("milter: there is no room for the original")
 
 // original is the message as evidence, before its file is made: the zero value
 // where nobody wants it kept.
@@ -24,10 +21,35 @@ type original struct {
 // keepsOriginal reports whether the original is kept for this mailbox.
 func (d decision) keepsOriginal() bool { return d.outcome == verdict.Refuse }
 
-// keep seals the original, if a mailbox wants it kept, and returns when it is
-// durable. What has no room is told by the state where it can be refused
-// openly, and is an error where the message has to wait.
-func (s *session) keep(ctx context.Context, c *verdict.Case, all []decision) error {
+// kind is what the mailbox's decision says of the sender.
+func (d decision) kind() quarantine.Kind {
+	switch {
+	// Whoever has a friend's message can send it again and again.
+	case d.outcome == verdict.Accept && !slices.Contains(d.accepted.Flags(), verdict.Duplicate):
+		return quarantine.KindAccepted
+	case d.verdict.ClaimsListed():
+		return quarantine.KindClaimed
+	}
+	return quarantine.KindOther
+}
+
+// better is the kind that stands higher on the list.
+func better(a, b quarantine.Kind) quarantine.Kind {
+	if slices.Index(quarantine.Kinds, a) <= slices.Index(quarantine.Kinds, b) {
+		return a
+	}
+	return b
+}
+
+// preserve seals the original, if a mailbox wants it kept, and returns when it
+// is durable; called again, it does what is left to do. For want of room a
+// message waits, unless it can be refused openly, or diverted where the MTA
+// would bounce it: then the state says so.
+func (s *session) preserve(ctx context.Context, c *verdict.Case, all []decision) error {
+	// Another decision does not make it another message.
+	if s.msg.original.state == quarantine.EvidenceKept {
+		return nil
+	}
 	s.msg.original = s.original(c, all)
 	o := &s.msg.original
 	if s.server.o.Evidence == nil {
@@ -37,29 +59,28 @@ func (s *session) keep(ctx context.Context, c *verdict.Case, all []decision) err
 		return nil
 	}
 	err := s.seal(ctx, o.Original)
-	if err == nil {
+	switch {
+	case err == nil:
 		o.state = quarantine.EvidenceKept
 		s.server.o.Metrics.Evidence(metrics.Kept)
-		s.server.showHeld()
 		return nil
-	}
-	if !errors.Is(err, quarantine.ErrNoRoom) {
+	case !errors.Is(err, quarantine.ErrNoRoom):
 		s.server.o.Metrics.Evidence(metrics.Failed)
 		return err
 	}
-	o.state = quarantine.EvidenceFull
 	s.server.o.Metrics.Evidence(metrics.Full)
+	o.state = quarantine.EvidenceFull
 	// A friend's mail is not lost for want of room.
 	if o.Kind != quarantine.KindOther {
-		return errNoRoom
+		return err
 	}
-	// What the MTA would bounce is diverted.
 	if s.simulated {
 		return nil
 	}
-	// One answer for all recipients: 550 would keep it from the others.
+	// One answer for all recipients: 550 would keep it from the others, and 250
+	// would say that it was taken for all.
 	if s.left(all) > 0 {
-		return errNoRoom
+		return err
 	}
 	return nil
 }
@@ -72,13 +93,7 @@ func (s *session) original(c *verdict.Case, all []decision) original {
 	o.ID, o.Kind, o.Size = s.msg.id, quarantine.KindOther, s.msg.size
 	o.AddressHash = claim.Hash(s.server.o.Store.HashKey())
 	for _, d := range all {
-		// Only a listed sender who is proved is accepted, by whichever mailbox.
-		if d.outcome == verdict.Accept {
-			o.Kind = quarantine.KindAccepted
-		}
-		if d.verdict.ClaimsListed() && o.Kind == quarantine.KindOther {
-			o.Kind = quarantine.KindClaimed
-		}
+		o.Kind = better(o.Kind, d.kind())
 		if !d.keepsOriginal() {
 			continue
 		}
@@ -101,29 +116,23 @@ func (s *session) seal(ctx context.Context, o quarantine.Original) error {
 	return s.server.o.Evidence.Seal(ctx, o, s.msg.writeTo)
 }
 
-// discard removes an original whose records were not made, so that the sender's
-// retry does not keep it twice. Where the store did not say whether it made
-// them, it stays.
-func (s *session) discard(ctx context.Context) {
-	if s.msg.original.state != quarantine.EvidenceKept || ctx.Err() != nil {
+// discard removes an original of which no record was made, so that the sender's
+// retry does not keep it twice. Where the store did not say whether it made one,
+// it stays.
+func (s *session) discard(ctx context.Context, all []decision) {
+	if s.msg.original.state != quarantine.EvidenceKept {
 		return
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	for _, d := range all {
+		if d.record.ID != "" {
+			return
+		}
 	}
 	if err := s.server.o.Evidence.Discard(s.msg.original.Original); err != nil {
 		s.log.store(&s.msg, "an original without a record was not removed", err)
-	}
-	s.server.showHeld()
-}
-
-// openlyRefused reports whether there was no room for mail that can be refused
-// openly.
-func (s *session) openlyRefused() bool {
-	return s.msg.original.state == quarantine.EvidenceFull && !s.simulated
-}
-
-// showHeld has the metrics show what is kept.
-func (s *Server) showHeld() {
-	for _, h := range s.o.Evidence.Held() {
-		s.o.Metrics.EvidenceHeld(string(h.Kind), h.Files, h.Octets)
 	}
 }
 

@@ -110,6 +110,7 @@ func (s *session) record(ctx context.Context, c *verdict.Case, all []decision) e
 		id, err := s.server.o.Store.Add(ctx, d.record)
 		if err != nil {
 			s.server.o.Metrics.QuarantineWrite(metrics.Failed)
+			d.record = quarantine.Record{}
 			return err
 		}
 		if id == d.record.ID {

@@ -1,6 +1,10 @@
 package milter
 
-import "github.com/emersion/go-milter"
+import (
+	"github.com/emersion/go-milter"
+
+	"stile/quarantine"
+)
 
 // The answers. Texts are constant but for the message's id, so that a sender
 // learns nothing from them but that: a deferral for a look-up and one for a
@@ -28,6 +32,10 @@ func (s *session) dismissal(all []decision) milter.Response {
 	// mail from sendmail(1), and bounces of its own (MILTER_README).
 	if s.simulated {
 		return milter.RespDiscard
+	}
+	// Nobody says 250 to a message whose original was to be kept and is not.
+	if s.msg.original.state == quarantine.EvidenceFull {
+		return replyRefused(all[0].record.ID)
 	}
 	for _, d := range all {
 		if d.mailbox == nil {

@@ -86,22 +86,16 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 
 	// The original is sealed, and then a refusal recorded, on disk before
 	// anyone hears of it.
-	if err := s.keep(ctx, c, all); err != nil {
+	if err := s.preserve(ctx, c, all); err != nil {
 		s.log.store(&s.msg, "the original was not kept", err)
 		return s.deferAll(verdict.Evidence, causeEvidence)
 	}
 	if err := s.record(ctx, c, all); err != nil {
 		s.log.store(&s.msg, "a record was not kept", err)
-		s.discard(ctx)
+		s.discard(ctx, all)
 		return s.deferAll(verdict.Store, causeStore)
 	}
 	s.remember(ctx, c)
-
-	// Without its original nobody says that it was taken.
-	if s.openlyRefused() {
-		s.report(all, e)
-		return replyRefused(s.msg.id)
-	}
 
 	// With nobody left to get it, it goes no further.
 	if s.left(all) == 0 {

@@ -188,23 +188,19 @@ func (e *Evidence) Ready() error {
 	return nil
 }
 
-// Held is what is kept of one kind.
-type Held struct {
-	Kind   Kind
-	Files  int64
-	Octets int64 // sealed
-}
-
-// Held counts what is kept, by kind.
-func (e *Evidence) Held() []Held {
+// Held counts the originals of a kind that are kept, and their octets.
+func (e *Evidence) Held(k Kind) (files, octets int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l := e.ledger
-	return []Held{
-		{KindAccepted, l.files[KindAccepted], l.accepted},
-		{KindClaimed, l.files[KindClaimed], l.octetsClaimed()},
-		{KindOther, l.files[KindOther], l.other},
+	switch k {
+	case KindAccepted:
+		octets = e.ledger.accepted
+	case KindClaimed:
+		octets = e.ledger.octetsClaimed()
+	default:
+		octets = e.ledger.other
 	}
+	return e.ledger.files[k], octets
 }
 
 // evidenceError ends what the system or a library said: the system's
