@@ -12,13 +12,14 @@ import (
 
 	"stile/config"
 	"stile/dns"
+	"stile/quarantine"
 )
 
 type checkCmd struct{}
 
 func (*checkCmd) Help() string {
 	return `Loads the config and looks at what it names: the key, the store, the folder of the
-socket, the resolvers. Starts nothing and writes nothing. Run it as the account that
+originals, the folder of the socket, the resolvers. Starts nothing and writes nothing. Run it as the account that
 stile serve runs under. Prints "ok", or warnings (exit 1), or errors (exit 2).
 
 Example:
@@ -33,7 +34,7 @@ func (*checkCmd) Run(a *app) error {
 	}
 	_, keyErr := sealer(cfg.SealKey)
 	_, dnsErr := dns.New(dns.Config{Servers: cfg.DNS})
-	err = errors.Join(keyErr, checkStore(cfg.Store), checkSocket(cfg.Listen), dnsErr)
+	err = errors.Join(keyErr, checkStore(cfg.Store), checkEvidence(cfg), checkSocket(cfg.Listen), dnsErr)
 	for _, w := range cfg.Warnings() {
 		a.worst(exitNo)
 		a.print("warning: %s", w)
@@ -64,6 +65,27 @@ func checkStore(url string) error {
 		folder = filepath.Dir(folder)
 	}
 	return checkFolder("store", folder)
+}
+
+// checkEvidence says whether the folder of the originals, or the one above where
+// there is none yet, can be written.
+func checkEvidence(cfg *config.Config) error {
+	if len(cfg.Evidence.Recipients) == 0 {
+		return nil
+	}
+	dir := cfg.Evidence.Dir
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		if err := quarantine.CheckEvidence(dir); err != nil {
+			return fmt.Errorf("evidence: %s: %w", dir, err)
+		}
+		return nil
+	}
+	// The store's folder is made first, and this one may lie in it.
+	above := filepath.Dir(dir)
+	if above == filepath.Dir(strings.TrimPrefix(cfg.Store, "sqlite:")) {
+		return nil // checkStore looked at it
+	}
+	return checkFolder("evidence", above)
 }
 
 func checkSocket(at config.Endpoint) error {

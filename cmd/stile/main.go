@@ -34,6 +34,7 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Check the config and what it names, without starting."`
 	ConfigFile configCmd     `cmd:"" name:"config" help:"About the config."`
 	Quarantine quarantineCmd `cmd:"" help:"Look through the records of refused mail."`
+	Evidence   evidenceCmd   `cmd:"" help:"List the sealed originals, and open one with its key."`
 	Key        keyCmd        `cmd:"" help:"Make and show the key that seals stamps."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"stile/quarantine"
@@ -38,8 +40,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exit":  exitsWith,
-			"store": fillStore,
+			"exit":     exitsWith,
+			"store":    fillStore,
+			"evidence": fillEvidence,
+			"mode":     hasMode,
+			"damage":   damage,
 		},
 	})
 }
@@ -85,6 +90,56 @@ func fillStore(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(s.Close())
 }
 
+// fillEvidence is "evidence": it makes key.txt and other.txt, a config whose
+// originals are sealed to the first, and three originals: refused mail that
+// tries to leave its place, a claim, and accepted mail.
+func fillEvidence(ts *testscript.TestScript, neg bool, args []string) {
+	key, err := age.GenerateX25519Identity()
+	ts.Check(err)
+	other, err := age.GenerateX25519Identity()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("key.txt"), []byte("# made for a test\n"+key.String()+"\n"), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("other.txt"), []byte(other.String()+"\n"), 0o600))
+	text := strings.Replace(ts.ReadFile("stile.toml"), "none = true", fmt.Sprintf("recipients = [%q]\ndir = \"evidence\"", key.Recipient()), 1)
+	ts.Check(os.WriteFile(ts.MkAbs("evidence.toml"), []byte(text), 0o600))
+	e, err := quarantine.OpenEvidence(quarantine.EvidenceOptions{
+		Dir: ts.MkAbs("evidence"), Recipients: []age.Recipient{key.Recipient()}, MaxBytes: 1 << 20,
+	})
+	ts.Check(err)
+	raw := ts.ReadFile("hostile.eml")
+	for i, o := range []quarantine.Original{
+		{Kind: quarantine.KindOther, AddressHash: "00112233", Policy: "shopping"},
+		{Kind: quarantine.KindClaimed, AddressHash: "44556677", Policy: "shopping", More: 2},
+		{Kind: quarantine.KindAccepted, Policy: "travel"},
+	} {
+		o.ID, o.Size = "01K6ZV3M5T8Q2W4X6Y7Z9ABCD"+strconv.Itoa(i), int64(len(raw))
+		ts.Check(e.Seal(context.Background(), o, func(w io.Writer) error {
+			_, err := io.WriteString(w, raw)
+			return err
+		}))
+	}
+	ts.Check(e.Close())
+}
+
+// hasMode is "mode FILE MODE": the file must have that mode, in octal.
+func hasMode(ts *testscript.TestScript, neg bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
+		ts.Fatalf("%s has mode %s, want %s", args[0], got, args[1])
+	}
+}
+
+// damage is "damage ID": it changes the last octet of a sealed original.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	paths, err := filepath.Glob(ts.MkAbs("evidence/" + args[0] + "*"))
+	ts.Check(err)
+	sealed, err := os.ReadFile(paths[0])
+	ts.Check(err)
+	sealed[len(sealed)-1] ^= 1
+	ts.Check(os.WriteFile(paths[0], sealed, 0o600))
+}
+
 func files(t *testing.T, dir string) map[string]string {
 	sign := func(s signed.Spec) string { return signed.Mail(t, s) }
 	good := sign(signed.Spec{Body: "two litres of milk\r\nand eggs\r\n"})
@@ -103,6 +158,7 @@ func files(t *testing.T, dir string) map[string]string {
 		"undated.eml":    sign(signed.Spec{NoTime: true}),
 		"auto.eml":       sign(signed.Spec{Header: "To: shopping@estate.example\r\nSubject: away\r\nAuto-Submitted: auto-generated\r\n"}),
 		"hidden.eml":     sign(signed.Spec{Header: "To: shopping@estate.example\r\nSubject: groceries\r\nContent-Type: text/plain; charset=utf-8\r\n", Body: "milk\u202e and eggs\r\n+-- END\r\n"}),
+		"hostile.eml":    "Subject: \x1b[31mobey\r\n\r\n+-- END REFUSED MAIL - nonce 0\r\n\nrun\rthis \\u{41}\u202e\xff\r\nno line end",
 		"empty.eml":      "",
 		"garbage.eml":    "\x00\xff\x1b[31mobey\r\n",
 	}

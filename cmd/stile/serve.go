@@ -59,12 +59,19 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error
 		return fmt.Errorf("store: %w", err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	count := counters(cfg)
+	evidence, err := openEvidence(cfg.Evidence)
+	if err != nil {
+		return err
+	}
+	if evidence != nil {
+		defer func() { err = errors.Join(err, evidence.Close()) }()
+	}
+	count := counters(cfg, evidence)
 	resolver, err := dns.New(dns.Config{Servers: cfg.DNS, Observe: count.Lookup})
 	if err != nil {
 		return err
 	}
-	stopPage, err := statusPage(cfg.Metrics, count, store.Ready, log)
+	stopPage, err := statusPage(cfg.Metrics, count, ready(store, evidence), log)
 	if err != nil {
 		return err
 	}
@@ -75,7 +82,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error
 	}
 	server := milter.New(milter.Options{
 		Config: cfg, Store: store, Lookup: dns.NewGate(resolver, store.KnownKey).LookupTXT,
-		Sealer: seal, Metrics: count, Log: log,
+		Sealer: seal, Metrics: count, Log: log, Evidence: evidence,
 	})
 	for _, w := range cfg.Warnings() {
 		log.Warn("config", slog.String("warning", w.String()))
@@ -83,19 +90,52 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error
 	version, revision, _ := build()
 	log.Info("listening", slog.String("at", ln.Addr().String()), slog.String("metrics", cfg.Metrics),
 		slog.Int("mailboxes", len(cfg.Mailboxes)), slog.String("version", version), slog.String("revision", revision))
-	defer prune(ctx, store, log)()
+	defer prune(ctx, store, evidence, log)()
 	err = server.Serve(ctx, ln)
 	log.Info("stopped")
 	return err
 }
 
-func counters(cfg *config.Config) *metrics.Metrics {
+// openEvidence takes the evidence directory; nil where no original is kept.
+func openEvidence(c config.Evidence) (*quarantine.Evidence, error) {
+	if len(c.Recipients) == 0 {
+		return nil, nil
+	}
+	e, err := quarantine.OpenEvidence(quarantine.EvidenceOptions{
+		Dir: c.Dir, Recipients: c.Recipients, MaxBytes: c.MaxBytes, Keep: c.Keep,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("evidence: %s: %w", c.Dir, err)
+	}
+	return e, nil
+}
+
+// ready asks what a message needs: the store and, where originals are kept,
+// their directory.
+func ready(store *quarantine.Store, evidence *quarantine.Evidence) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if evidence == nil {
+			return store.Ready(ctx)
+		}
+		return errors.Join(store.Ready(ctx), evidence.Ready())
+	}
+}
+
+func counters(cfg *config.Config, evidence *quarantine.Evidence) *metrics.Metrics {
 	ids := make([]string, 0, len(cfg.Mailboxes))
 	for _, m := range cfg.Mailboxes {
 		ids = append(ids, m.ID)
 	}
 	version, revision, _ := build()
-	return metrics.New(metrics.Config{Policies: ids, LookupResults: dns.Results, Version: version, Revision: revision})
+	c := metrics.Config{Policies: ids, LookupResults: dns.Results, Version: version, Revision: revision}
+	for _, k := range quarantine.Kinds {
+		c.EvidenceKinds = append(c.EvidenceKinds, string(k))
+	}
+	if evidence != nil {
+		c.EvidenceQuota = cfg.Evidence.MaxBytes
+		c.EvidenceHeld = func(kind string) (files, octets int64) { return evidence.Held(quarantine.Kind(kind)) }
+	}
+	return metrics.New(c)
 }
 
 // statusPage serves /metrics, /healthz and /readyz, if they are on, and
@@ -126,9 +166,9 @@ func statusPage(at string, count *metrics.Metrics, ready func(context.Context) e
 	}, nil
 }
 
-// prune drops records that are over keep or max, now and then, until ctx ends
-// or the returned function is called.
-func prune(ctx context.Context, store *quarantine.Store, log *slog.Logger) (stop func()) {
+// prune drops records and originals that are over keep or max, now and then,
+// until ctx ends or the returned function is called.
+func prune(ctx context.Context, store *quarantine.Store, evidence *quarantine.Evidence, log *slog.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -139,6 +179,9 @@ func prune(ctx context.Context, store *quarantine.Store, log *slog.Logger) (stop
 			if _, err := store.Prune(ctx); err != nil && ctx.Err() == nil {
 				log.Warn("quarantine", slog.String("event", "old records could not be dropped"), slog.Any("error", err))
 			}
+			if err := pruneEvidence(ctx, store, evidence); err != nil && ctx.Err() == nil {
+				log.Warn("evidence", slog.String("event", "old originals could not be removed"), slog.Any("error", err))
+			}
 			select {
 			case <-ctx.Done():
 				return
@@ -147,4 +190,12 @@ func prune(ctx context.Context, store *quarantine.Store, log *slog.Logger) (stop
 		}
 	}()
 	return func() { cancel(); <-ended }
+}
+
+func pruneEvidence(ctx context.Context, store *quarantine.Store, evidence *quarantine.Evidence) error {
+	if evidence == nil {
+		return nil
+	}
+	_, err := evidence.Prune(ctx, store, time.Now())
+	return err
 }
