@@ -51,16 +51,17 @@ addressed = "off"
 
 // place is a running server with all that it works with.
 type place struct {
-	t       testing.TB
-	socket  string
-	spool   string // folder
-	server  *Server
-	store   *quarantine.Store
-	metrics *metrics.Metrics
-	keys    []note.Verifier
-	log     *safeBuffer
-	stop    func() // begins to stop it
-	ended   chan error
+	t        testing.TB
+	socket   string
+	spool    string // folder
+	evidence string // folder, "" where no original is kept
+	server   *Server
+	store    *quarantine.Store
+	metrics  *metrics.Metrics
+	keys     []note.Verifier
+	log      *safeBuffer
+	stop     func() // begins to stop it
+	ended    chan error
 }
 
 // run starts a server. change, if not nil, alters it before it serves.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -16,7 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"filippo.io/age"
+
 	"stile/config"
+	"stile/quarantine"
 )
 
 // world makes a folder with a config, a key and messages, and returns the
@@ -150,6 +154,39 @@ func TestServeStatusPage(t *testing.T) {
 		}
 	}
 	stopped(t, log, exit)
+}
+
+// serve takes the evidence directory, has it for itself, and gives it back.
+func TestServeEvidence(t *testing.T) {
+	dir, path := world(t)
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), "none = true", fmt.Sprintf("recipients = [%q]\ndir = \"evidence\"", key.Recipient()), 1))
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		log, exit := started(t, path)
+		if err := quarantine.CheckEvidence(filepath.Join(dir, "evidence")); err != nil {
+			t.Error(err)
+		}
+		var out strings.Builder
+		second := app{stdout: io.Discard, stderr: &out}
+		if code := second.run([]string{"serve", "-c", path}); code != exitError || !strings.Contains(out.String(), "another process writes to the evidence directory") {
+			t.Errorf("a second serve: exit %d: %s", code, out.String())
+		}
+		reader := app{stdout: io.Discard, stderr: io.Discard}
+		if code := reader.run([]string{"evidence", "list", "-c", path}); code != exitYes {
+			t.Errorf("evidence list beside serve: exit %d", code)
+		}
+		stopped(t, log, exit)
+	}
 }
 
 func get(t *testing.T, url string) string {
