@@ -257,6 +257,10 @@ func (s *session) begin() {
 	s.conn.setInMessage(true)
 	s.msg.begin(s.server.o.Now(), s.server.o.SpoolDir, s.server.o.Config.MaxMessage)
 	s.msg.authservID = s.server.o.Config.AuthservID
+	// What is not judged is kept for the original alone.
+	if s.server.o.Evidence == nil {
+		s.msg.rest.limit = 0
+	}
 	s.msg.late = s.conn.isStopping()
 }
 
