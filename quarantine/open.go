@@ -185,7 +185,9 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*writer, error) 
 	if w.file, err = os.Stat(path); err != nil {
 		return nil, classifyFile(err)
 	}
-	for stmt, text := range map[**sql.Stmt]string{&w.repeat: sqlRepeat, &w.fold: sqlFold, &w.insert: sqlInsert} {
+	for stmt, text := range map[**sql.Stmt]string{
+		&w.repeat: sqlRepeat, &w.fold: sqlFold, &w.insert: sqlInsert, &w.proof: sqlProof, &w.keepProof: sqlKeepProof,
+	} {
 		if *stmt, err = conn.PrepareContext(ctx, text); err != nil {
 			return nil, classify(err)
 		}

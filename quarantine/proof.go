@@ -27,19 +27,19 @@ type Acceptance struct {
 // Earlier is what a mailbox accepted before of what a proof rests on, in the
 // order of the proof's signatures.
 func (r *Reader) Earlier(ctx context.Context, policy string, p verdict.Proof) ([]verdict.Earlier, error) {
-	all, err := earlier(ctx, r.db, policy, p)
+	all, err := earlier(ctx, r.proof, policy, p)
 	if err != nil && ctx.Err() != nil {
 		return nil, late(ctx)
 	}
 	return all, err
 }
 
-func earlier(ctx context.Context, q querier, policy string, p verdict.Proof) ([]verdict.Earlier, error) {
+func earlier(ctx context.Context, proof *sql.Stmt, policy string, p verdict.Proof) ([]verdict.Earlier, error) {
 	var all []verdict.Earlier
 	for _, signature := range p.Signatures {
 		var message []byte
 		var first int64
-		err := q.QueryRowContext(ctx, sqlProof, policy, signature[:]).Scan(&message, &first)
+		err := proof.QueryRowContext(ctx, policy, signature[:]).Scan(&message, &first)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -91,7 +91,7 @@ func (a Acceptance) check() error {
 }
 
 func (w *writer) keep(ctx context.Context, a Acceptance) error {
-	known, err := earlier(ctx, w.conn, a.Policy, a.Proof)
+	known, err := earlier(ctx, w.proof, a.Policy, a.Proof)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (w *writer) keep(ctx context.Context, a Acceptance) error {
 		first = min(first, e.First.UnixMilli())
 	}
 	for _, signature := range a.Proof.Signatures {
-		if _, err := w.conn.ExecContext(ctx, sqlKeepProof, a.Policy, signature[:], a.Proof.Message[:], first); err != nil {
+		if _, err := w.keepProof.ExecContext(ctx, a.Policy, signature[:], a.Proof.Message[:], first); err != nil {
 			return classify(err)
 		}
 	}

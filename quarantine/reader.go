@@ -25,6 +25,7 @@ const (
 // that is durable.
 type Reader struct {
 	db      *sql.DB
+	proof   *sql.Stmt // one for each message that is accepted
 	hashKey []byte
 }
 
@@ -63,11 +64,15 @@ func (r *Reader) load(ctx context.Context) error {
 	if len(r.hashKey) != hashKeySize {
 		return ErrDamaged
 	}
-	return nil
+	r.proof, err = r.db.PrepareContext(ctx, sqlProof)
+	return classify(err)
 }
 
 // Close ends reading.
-func (r *Reader) Close() error { return classify(r.db.Close()) }
+func (r *Reader) Close() error {
+	r.proof.Close()
+	return classify(r.db.Close())
+}
 
 // HashKey is the key of the address hashes: 32 octets, random, made once.
 func (r *Reader) HashKey() []byte { return slices.Clone(r.hashKey) }
