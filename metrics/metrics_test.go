@@ -102,6 +102,7 @@ func TestCounting(t *testing.T) {
 	m.DKIM(verdict.Accept, "")
 	m.DKIM(verdict.Refuse, verdict.BadKey)
 	m.DKIM(verdict.Refuse, verdict.Unlisted)
+	m.DKIM(verdict.Refuse, verdict.Replayed)
 	m.QuarantineWrite(Folded)
 	m.Evidence(Full)
 	m.ForgedRemoved(3)
@@ -122,7 +123,7 @@ func TestCounting(t *testing.T) {
 		{"defer", testutil.ToFloat64(m.messages.WithLabelValues("none", "defer", "shutdown")), 1},
 		{"last", testutil.ToFloat64(m.last.WithLabelValues("shopping")), 1700000000.25},
 		{"last of another", testutil.ToFloat64(m.last.WithLabelValues("post")), 0},
-		{"pass", testutil.ToFloat64(m.dkim.WithLabelValues("pass")), 1},
+		{"pass", testutil.ToFloat64(m.dkim.WithLabelValues("pass")), 2},
 		{"bad key", testutil.ToFloat64(m.dkim.WithLabelValues("bad-key")), 1},
 		{"folded", testutil.ToFloat64(m.quarantine.WithLabelValues("folded")), 1},
 		{"full", testutil.ToFloat64(m.evidence.WithLabelValues("full")), 1},
