@@ -223,6 +223,18 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Mail that fails before a mailbox is known is counted and logged as nobody's.
+func TestDeferredForNobody(t *testing.T) {
+	p := run(t, noKeys, nil)
+	p.speak(untilMail + eomFrame)
+	if n := len(p.lines("policy=none verdict=defer reason=internal cause=order")); n != 1 {
+		t.Errorf("%d lines:\n%s", n, p.log)
+	}
+	if !p.metric(`stile_messages_total{policy="none",reason="internal",verdict="defer"} 1`) {
+		t.Error("it is not counted")
+	}
+}
+
 func TestNoMacro(t *testing.T) {
 	p := run(t, noKeys, nil)
 	// The second recipient comes without its macro; the first one's is not its.

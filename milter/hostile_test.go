@@ -108,6 +108,40 @@ func TestHeaderIsBounded(t *testing.T) {
 	})
 }
 
+// Each bound by itself, and nothing at all where nobody judges.
+func TestWhatIsKept(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		fields, size      int
+		guarded           bool
+		wantFields, least int // octets kept
+	}{
+		{"many fields", 1200, 10, true, verdict.MaxFields + 1, 0},
+		{"large fields", 20, 60000, true, 5, verdict.MaxHeader},
+		{"within the limits", 500, 10, true, 500, 0},
+		{"unguarded", 10, 10, false, 0, 0},
+	} {
+		var m message
+		m.begin(time.Now(), os.TempDir(), 0)
+		if c.guarded {
+			m.recipients = []recipient{{}}
+		}
+		for range c.fields {
+			m.addField("X-Field", strings.Repeat("x", c.size))
+		}
+		if len(m.header) != c.wantFields || m.headerSize < c.least {
+			t.Errorf("%s: %d fields, %d octets", c.name, len(m.header), m.headerSize)
+		}
+	}
+	// No max_message is no limit.
+	var m message
+	m.begin(time.Now(), os.TempDir(), 0)
+	defer m.body.close()
+	if m.addBody([]byte("eggs")); m.judged().Body.Size() != 4 {
+		t.Errorf("%d octets of the body are kept", m.judged().Body.Size())
+	}
+}
+
 func TestForgedFieldsAreBounded(t *testing.T) {
 	var m message
 	m.begin(time.Now(), os.TempDir(), 0)
