@@ -231,6 +231,10 @@ func (f *Postfix) run(ctx context.Context) error {
 	if f.master, err = start(cmd); err != nil {
 		return err
 	}
+	if err := f.master.guard(); err != nil {
+		f.master.kill()
+		return err
+	}
 	following, cancel := context.WithCancel(context.Background())
 	f.follow, f.followed = cancel, make(chan struct{})
 	go func() {

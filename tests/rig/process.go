@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -38,23 +40,51 @@ var starter = sync.OnceValue(func() chan<- func() {
 // start starts cmd. When this program dies, however it dies, the child is sent
 // SIGTERM.
 func start(cmd *exec.Cmd) (*process, error) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
-	result := make(chan error)
-	starter() <- func() { result <- cmd.Start() }
-	if err := <-result; err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
-	}
 	p := &process{cmd: cmd, done: make(chan struct{})}
+	if err := p.fork(); err != nil {
+		return nil, err
+	}
 	go func() {
 		p.err = cmd.Wait()
 		reap(p.pid())
 		close(p.done)
 	}()
 	return p, nil
+}
+
+func (p *process) fork() error {
+	if p.cmd.SysProcAttr == nil {
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	p.cmd.SysProcAttr.Setpgid = true
+	p.cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	result := make(chan error)
+	starter() <- func() { result <- p.cmd.Start() }
+	if err := <-result; err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	return nil
+}
+
+// guard is for a child that changes its effective ids, as master(8) does: the
+// kernel then forgets its Pdeathsig. A shell waits for the end of a pipe, which
+// comes when this program dies, and ends the child.
+func (p *process) guard() error {
+	shell := exec.Command("/bin/sh", "-c", `read -r _ || kill "$1"`, "guard", strconv.Itoa(p.pid()))
+	held, err := shell.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := shell.Start(); err != nil {
+		return fmt.Errorf("rig: %w", err)
+	}
+	go func() {
+		<-p.done
+		_, _ = io.WriteString(held, "\n") // it need not end the child any more
+		_ = shell.Wait()
+	}()
+	return nil
 }
 
 // reap waits for what the ended leader of a process group left behind: Postfix's
