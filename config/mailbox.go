@@ -153,6 +153,10 @@ func setID(b *builder, k *key, n node) {
 	if !idPattern.MatchString(n.text) {
 		b.bad(k, n, "is not an id")
 	}
+	// Metrics, records and stamps say "none" where there is no mailbox.
+	if n.text == "none" {
+		b.bad(k, n, "is what stands where there is no mailbox")
+	}
 	if first, ok := b.ids[n.text]; ok {
 		b.add(n.at, "id: %q is given twice, first on line %d; write another one", n.text, first.line)
 	}
