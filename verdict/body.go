@@ -6,9 +6,20 @@ import (
 	"strings"
 )
 
-// hashBody is SHA-256 of the canonical body (RFC 6376, 3.4.3 and 3.4.4). A
-// bare LF is CRLF, as it is for the rendering; a bare CR is an ordinary octet.
-func hashBody(body io.Reader, simple bool) ([]byte, error) {
+// maxBlank is the most line ends in a row that a signed body may have. The
+// verifier holds such a run in memory and copies it for each piece it reads.
+const maxBlank = 512 << 10
+
+// bodyHash is a canonical body's SHA-256, or why it could not be had.
+type bodyHash struct {
+	sum   []byte
+	blank int // the longest run of line ends
+	err   error
+}
+
+// hashBody hashes the canonical body (RFC 6376, 3.4.3 and 3.4.4). A bare LF is
+// CRLF, as it is for the rendering; a bare CR is an ordinary octet.
+func hashBody(body io.Reader, simple bool) bodyHash {
 	h := sha256.New()
 	c := canonicalBody{w: h, simple: simple}
 	buf := make([]byte, 8<<10)
@@ -17,10 +28,10 @@ func hashBody(body io.Reader, simple bool) ([]byte, error) {
 		c.write(buf[:n])
 		if err == io.EOF {
 			c.close()
-			return h.Sum(nil), nil
+			return bodyHash{sum: h.Sum(nil), blank: c.blank}
 		}
 		if err != nil {
-			return nil, err
+			return bodyHash{err: err}
 		}
 	}
 }
@@ -34,6 +45,7 @@ type canonicalBody struct {
 	cr     bool // the last octet was CR and is not yet written
 	space  bool // relaxed: white space was seen and is not yet written
 	ends   int  // line ends seen and not yet written
+	blank  int  // the most of them so far
 	wrote  bool
 	out    []byte
 }
@@ -125,6 +137,7 @@ func (c *canonicalBody) emit(p []byte) {
 func (c *canonicalBody) endLine() {
 	c.space = false
 	c.ends++
+	c.blank = max(c.blank, c.ends)
 }
 
 func (c *canonicalBody) close() {

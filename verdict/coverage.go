@@ -5,6 +5,7 @@ import "strings"
 // coverage is what one signature takes of a header (RFC 6376, 5.4.2).
 type coverage struct {
 	fields []bool          // the instances that it takes, by their place
+	order  []int           // their places, in the order of h=
 	named  map[string]bool // the names in h=, in lower case
 }
 
@@ -22,6 +23,7 @@ func cover(header []Field, names []string) coverage {
 		c.named[n] = true
 		if at := left[n]; len(at) > 0 {
 			c.fields[at[len(at)-1]] = true
+			c.order = append(c.order, at[len(at)-1])
 			left[n] = at[:len(at)-1]
 		}
 	}

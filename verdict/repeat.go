@@ -41,7 +41,15 @@ var ErrBody = errors.New("verdict: the body cannot be read")
 func (c *Case) Proof(ctx context.Context, a *Accepted) (Proof, error) {
 	var p Proof
 	for _, s := range c.signatures {
-		if c.proves(ctx, s, a) && !slices.Contains(p.Signatures, s.digest(c.domain())) {
+		// Without a decoded b= there is nothing to know it by.
+		if !s.readSyntax(c.message.Header, c.domain()) {
+			continue
+		}
+		// To verify a copy of one that is named already costs the whole body.
+		if slices.Contains(p.Signatures, s.digest(c.domain())) {
+			continue
+		}
+		if c.proves(ctx, s, a) {
 			p.Signatures = append(p.Signatures, s.digest(c.domain()))
 		}
 	}
@@ -55,14 +63,11 @@ func (c *Case) Proof(ctx context.Context, a *Accepted) (Proof, error) {
 
 // proves reports whether the signature speaks for the message that another one
 // accepted. Where its key is at hand it is verified, so that a signature of
-// another message, put here in transit, does not count as used up.
+// another message, put here in transit, does not count as used up. Its tags
+// are as the grammar has them.
 func (c *Case) proves(ctx context.Context, s *signature, a *Accepted) bool {
 	// What is over our bound on signatures does not verify.
 	if s.rank >= maxAligned {
-		return false
-	}
-	// Without a decoded b= there is nothing to know it by.
-	if !s.readSyntax(c.message.Header, c.domain()) {
 		return false
 	}
 	if known, asked := c.asked[keyName(s.strict.selector, c.domain())]; asked && known.err == nil {
