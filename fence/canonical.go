@@ -294,8 +294,11 @@ func (d *dashLines) endLine() {
 		d.paired = d.paired || d.closers[d.hash.Sum64()]
 	}
 	if length > 4 && !d.second && d.tail == [2]byte{'-', '-'} {
-		d.closers[before] = true
-		d.many = d.many || len(d.closers) > maxClosers
+		// One more than are allowed shows that there are too many.
+		if len(d.closers) <= maxClosers {
+			d.closers[before] = true
+		}
+		d.many = len(d.closers) > maxClosers
 	}
 	d.hash.Reset()
 	d.length = 0

@@ -241,3 +241,12 @@ func sure(t fataler, media, coding, body string) bool {
 	}
 	return ok
 }
+
+// TestClosersBounded: however many lines could close a multipart, few are held.
+func TestClosersBounded(t *testing.T) {
+	lines := newDashLines()
+	lines.write([]byte(strings.ReplaceAll(closers(2*maxClosers), "\r\n", "\n")))
+	if n := len(lines.closers); n > maxClosers+1 {
+		t.Errorf("%d lines are held", n)
+	}
+}
