@@ -97,8 +97,14 @@ func create(path string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return classifyFile(err)
 	}
+	// The entries of the file and of a new directory must survive a power cut
+	// as the records do.
 	dir := filepath.Dir(path)
+	changed := []string{dir}
 	err = os.Mkdir(dir, 0o700)
+	if err == nil {
+		changed = append(changed, filepath.Dir(dir))
+	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return classifyFile(err)
 	}
@@ -112,9 +118,7 @@ func create(path string) error {
 	if err := f.Close(); err != nil {
 		return classifyFile(err)
 	}
-	// The entries of the file and the directory must survive a power cut as
-	// the records do.
-	for _, d := range []string{dir, filepath.Dir(dir)} {
+	for _, d := range changed {
 		if err := syncDir(d); err != nil {
 			return err
 		}
