@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -175,11 +174,4 @@ func (j judged) withheld() string {
 		word = "refused"
 	}
 	return word + " (" + string(j.verdict.Reason()) + "): headers and body not shown"
-}
-
-// object prints one JSON object on a line of its own.
-func (a *app) object(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }
