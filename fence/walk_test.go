@@ -57,6 +57,8 @@ func TestWalk(t *testing.T) {
 		{"bare CR behind the closing one", mixed, "--b\r\n\r\na\r\n--b--\r", []string{"a\r\n--b--\r"}, "none"},
 		{"delimiter never comes", mixed, "text\r\n", nil, "other:1"},
 		{"no boundary", "multipart/mixed", "--b\r\n\r\na\r\n--b--\r\n", nil, "other:1"},
+		{"no boundary, and lines of dashes", "multipart/mixed", "--\r\n\r\na\r\n----\r\n", nil, "other:1"},
+		{"empty boundary", `multipart/mixed; boundary=""`, "--\r\n\r\na\r\n----\r\n", nil, "other:1"},
 		{"boundary with a blank", `multipart/mixed; boundary="b c"`, "--b c\r\n\r\na\r\n--b c--\r\n", nil, "other:1"},
 		{"two boundaries", mixed + "; boundary=c", "--b\r\n\r\na\r\n--b--\r\n", nil, "other:1"},
 		{"nested", mixed, part("multipart/alternative; boundary=c", "--c\r\n\r\na\r\n--c\r\nContent-Type: text/html\r\n\r\nx\r\n--c--\r\n") + "--b--\r\n", []string{"a"}, "html:1"},

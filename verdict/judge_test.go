@@ -250,6 +250,7 @@ func TestKeyRecords(t *testing.T) {
 		{"no p=", []string{"v=DKIM1; k=rsa"}, signed.Spec{}, verdict.BadKey, ""},
 		{"tag twice", []string{good + "; k=rsa"}, signed.Spec{}, verdict.BadKey, ""},
 		{"rsa named ed25519", []string{strings.Replace(good, "k=rsa", "k=ed25519", 1)}, signed.Spec{}, verdict.BadKey, ""},
+		{"ed25519 named rsa", []string{strings.Replace(ed, "k=ed25519", "k=rsa", 1)}, signed.Spec{}, verdict.BadKey, ""},
 		{"ed25519 for an rsa signature", []string{ed}, signed.Spec{}, verdict.BadKey, ""},
 		{"rsa for an ed25519 signature", []string{good}, signed.Spec{Ed25519: true}, verdict.BadKey, ""},
 		{"under test", []string{good + "; t=y"}, signed.Spec{}, "", verdict.TestingKey},
