@@ -85,6 +85,12 @@ func TestE2ESpellings(t *testing.T) {
 		"shopping+a+b@localhost",
 		"shopping@estate.example.",
 		"shopping",
+		"shopping%estate.example@localhost",
+		"estate.example!shopping",
+		"mx.estate.example!estate.example!shopping",
+		`"shopping@estate.example"@localhost`,
+		"shopping@[127.0.0.1].",
+		`"shopping+"@estate.example`,
 	} {
 		mark := w.Postfix.Log.Len()
 		alone := w.send(stranger, raw, to)
