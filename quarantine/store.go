@@ -27,6 +27,7 @@ type Store struct {
 	proofs int64 // signatures remembered, at most
 	now    func() time.Time
 	closed sync.Once
+	noted  noted
 
 	mu      sync.Mutex // of what follows
 	checked time.Time
@@ -184,18 +185,23 @@ func (s *Store) RememberKeys(ctx context.Context, names []string) error {
 	var due [][]byte
 	for _, name := range names {
 		hashed := keyName(name)
+		if s.noted.after(hashed, now.Add(-seenAgain)) {
+			continue
+		}
 		seen, err := s.seen(ctx, hashed)
 		if err != nil {
 			return err
 		}
 		if now.Sub(seen) >= seenAgain {
 			due = append(due, hashed)
+		} else {
+			s.noted.add(hashed, seen)
 		}
 	}
 	if len(due) == 0 {
 		return nil
 	}
-	return s.writer.do(ctx, func(ctx context.Context) error {
+	err := s.writer.do(ctx, func(ctx context.Context) error {
 		for _, name := range due {
 			if _, err := s.writer.conn.ExecContext(ctx, sqlRemember, name, now.UnixMilli()); err != nil {
 				return classify(err)
@@ -204,6 +210,13 @@ func (s *Store) RememberKeys(ctx context.Context, names []string) error {
 		_, err := s.writer.conn.ExecContext(ctx, sqlForget, s.keys)
 		return classify(err)
 	})
+	if err != nil {
+		return err
+	}
+	for _, name := range due {
+		s.noted.add(name, now)
+	}
+	return nil
 }
 
 // Ready reports whether a record could be made durable now: it makes a row of
