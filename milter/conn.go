@@ -20,6 +20,9 @@ var errLost = errors.New("milter: the connection is lost")
 // (VSTREAM_BUFSIZE). A larger frame is read past it.
 const readAhead = 4 << 10
 
+// maxUnsent bounds what is held back to be sent at once.
+const maxUnsent = 64 << 10
+
 // conn is the MTA's connection as the library sees it. It reads whole frames,
 // so that each is inspected before the library has an octet of it, sets a
 // deadline for every wait, and keeps from the MTA the replies that it does not
@@ -37,6 +40,8 @@ type conn struct {
 	in         *bufio.Reader
 	frame      []byte // the frame in hand, length included; its array is used again
 	unread     []byte // what the library has not taken of it
+	unsent     []byte // what the library wrote and the MTA has not got
+	torn       bool   // a write failed
 	negotiated bool
 	replies    replies
 
@@ -57,6 +62,11 @@ func (c *conn) Read(p []byte) (int, error) {
 
 // next reads a frame and inspects it.
 func (c *conn) next() bool {
+	// The MTA sends nothing more before it has what it waits for.
+	if c.flush() != nil {
+		c.session.log.connection(connUnsent)
+		return false
+	}
 	if !c.readFrame() {
 		return false
 	}
@@ -155,7 +165,9 @@ func (c *conn) waitForFrame() {
 	_ = c.SetReadDeadline(time.Now().Add(wait))
 }
 
-// Write writes a part of a reply, if the MTA waits for one.
+// Write takes a part of a reply, if the MTA waits for one. It goes out with
+// what else there is to say, before the next frame is waited for: a stamp is
+// one write, not one for each of its fields.
 func (c *conn) Write(p []byte) (int, error) {
 	out, ok := c.replies.pass(p)
 	// Sent, it would be taken for the answer to a later command, and every
@@ -164,16 +176,31 @@ func (c *conn) Write(p []byte) (int, error) {
 		c.session.log.connection(connReply)
 		return 0, errLost
 	}
-	if len(out) == 0 {
-		return len(p), nil
+	c.unsent = append(c.unsent, out...)
+	if len(c.unsent) > maxUnsent {
+		return len(p), c.flush()
+	}
+	return len(p), nil
+}
+
+// flush sends what was written.
+func (c *conn) flush() error {
+	// A part of a frame may have gone out: nothing can follow it.
+	if c.torn {
+		return errLost
+	}
+	if len(c.unsent) == 0 {
+		return nil
 	}
 	// A failure to set it shows at the write.
 	_ = c.SetWriteDeadline(time.Now().Add(c.limits.write))
-	n, err := c.Conn.Write(out)
+	_, err := c.Conn.Write(c.unsent)
+	c.unsent = c.unsent[:0]
 	if err != nil {
-		return n, errLost
+		c.torn = true
+		return errLost
 	}
-	return n, nil
+	return nil
 }
 
 // Close ends the session. The library calls it once, when its loop ends.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,42 @@ func TestWriteFails(t *testing.T) {
 	ours, theirs := net.Pipe()
 	must(t, theirs.Close())
 	c := &conn{Conn: ours, limits: usual}
+	if _, err := c.Write(make([]byte, maxUnsent)); err != nil {
+		t.Errorf("Write of what is held back: %v", err)
+	}
 	if _, err := c.Write([]byte("x")); err != errLost {
 		t.Errorf("Write: %v", err)
+	}
+}
+
+// cut is a connection that takes some octets of a write and fails, once.
+type cut struct {
+	net.Conn
+	writes int
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	if c.writes++; c.writes > 1 {
+		return len(p), nil
+	}
+	return len(p) / 2, os.ErrDeadlineExceeded
+}
+
+// Nothing follows a frame that went out in part.
+func TestWriteIsCut(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	broken := &cut{Conn: ours}
+	c := &conn{Conn: broken, limits: usual}
+	for range 2 {
+		if _, err := c.Write([]byte("half")); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.flush(); err != errLost {
+			t.Errorf("flush: %v", err)
+		}
+	}
+	if broken.writes != 1 {
+		t.Errorf("%d writes", broken.writes)
 	}
 }

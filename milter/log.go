@@ -51,10 +51,11 @@ const (
 	connBadFrame  = "a frame is not as the protocol has it; connection closed"
 	connPoorOffer = "the MTA does not offer leading spaces (HDR_LEADSPC), SKIP, the choice of macros (SETSYMLIST) " +
 		"and changes of header and recipients; connection closed"
-	connReply = "a bug: an answer to a command that takes none; connection closed"
-	connIdle  = "nothing came for too long; connection closed"
-	connSlow  = "a frame did not come whole in time; connection closed"
-	connFull  = "too many sessions; connection closed"
+	connReply  = "a bug: an answer to a command that takes none; connection closed"
+	connUnsent = "an answer could not be sent; connection closed"
+	connIdle   = "nothing came for too long; connection closed"
+	connSlow   = "a frame did not come whole in time; connection closed"
+	connFull   = "too many sessions; connection closed"
 )
 
 // logger writes what happens, in words of our own and validated values only.

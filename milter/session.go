@@ -117,7 +117,7 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 	}
 
 	// Then the message is changed and goes on.
-	if err := e.send(m); err != nil {
+	if err := errors.Join(e.send(m), s.conn.flush()); err != nil {
 		return s.deferAll(verdict.Internal, causeSend)
 	}
 	s.report(all, e)
