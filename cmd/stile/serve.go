@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -34,10 +36,20 @@ const pruneEvery = 5 * time.Minute
 // stopHTTP is how long the status page may take to finish its answers.
 const stopHTTP = 2 * time.Second
 
+// gcPercent lets garbage grow to twice what lives before it is collected. What
+// lives is small, so at Go's own 100 a sixth of the time of a busy daemon goes
+// into collecting (make load, 2 KB × 8: 1.4 s of CPU for 1,000 messages, 1.15 at
+// 200); the price is memory, 73 MB instead of 60 at 64 × 10 MB. GOGC in the
+// environment goes first.
+const gcPercent = 200
+
 func (*serveCmd) Run(a *app) error {
 	cfg, err := config.Load(a.config)
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
