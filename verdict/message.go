@@ -16,7 +16,15 @@ type Field struct {
 
 // Is reports whether the field has that name. Names compare without ASCII case.
 func (f Field) Is(name string) bool {
-	return len(f.Name) == len(name) && lowerASCII(f.Name) == lowerASCII(name)
+	if len(f.Name) != len(name) {
+		return false
+	}
+	for i := range len(name) {
+		if lowerOctet(f.Name[i]) != lowerOctet(name[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // raw is the field with its line end, as a signature sees it.
@@ -45,17 +53,22 @@ type Message struct {
 // and Unicode's folding would let U+017F stand for s.
 func lowerASCII(s string) string {
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; 'A' <= c && c <= 'Z' {
+		if lowerOctet(s[i]) != s[i] {
 			b := []byte(s)
 			for ; i < len(b); i++ {
-				if c := b[i]; 'A' <= c && c <= 'Z' {
-					b[i] = c + 'a' - 'A'
-				}
+				b[i] = lowerOctet(b[i])
 			}
 			return string(b)
 		}
 	}
 	return s
+}
+
+func lowerOctet(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // indexes returns the places of the fields of that name, top first.
