@@ -53,11 +53,11 @@ func TestE2EKilledWhileItReads(t *testing.T) {
 			sender, err := w.Sender(w.ctx)
 			w.do(err)
 			var once sync.Once
-			proxy, err := w.Stile.Interpose(func(command byte) {
+			proxy, err := w.Stile.Interpose(rig.Tap{Command: func(command byte) {
 				if command == at {
 					once.Do(w.Stile.Kill)
 				}
-			})
+			}})
 			w.do(err)
 			w.hand(sender, w.good("groceries"), shopping)
 			_, err = sender.Log.Wait(w.ctx, 0, "postfix/smtp", "status=deferred")

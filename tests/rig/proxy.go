@@ -15,9 +15,14 @@ type Proxy struct {
 	open     sync.WaitGroup
 }
 
-// Interpose takes the milter's socket over. see is called with the command byte
-// of each packet that Postfix sent, before the packet goes on.
-func (s *Stile) Interpose(see func(command byte)) (*Proxy, error) {
+// Tap is what a proxy does with the packets that go by. Either may be nil.
+type Tap struct {
+	Command func(command byte)  // of each packet that Postfix sent, before it goes on
+	Answer  func(packet []byte) // sees, and may change, each packet of the milter's, behind its length
+}
+
+// Interpose takes the milter's socket over.
+func (s *Stile) Interpose(tap Tap) (*Proxy, error) {
 	behind := s.Socket + ".behind"
 	if err := os.Rename(s.Socket, behind); err != nil {
 		return nil, fmt.Errorf("rig: proxy: %w", err)
@@ -36,15 +41,14 @@ func (s *Stile) Interpose(see func(command byte)) (*Proxy, error) {
 			if err != nil {
 				return // closed
 			}
-			p.open.Go(func() { pass(mta, behind, see) })
+			p.open.Go(func() { pass(mta, behind, tap) })
 		}
 	})
 	return p, nil
 }
 
-// pass carries one connection, packet by packet towards the milter, byte by byte
-// back.
-func pass(mta net.Conn, behind string, see func(byte)) {
+// pass carries one connection, packet by packet.
+func pass(mta net.Conn, behind string, tap Tap) {
 	defer mta.Close()
 	filter, err := net.Dial("unix", behind)
 	if err != nil {
@@ -52,19 +56,37 @@ func pass(mta net.Conn, behind string, see func(byte)) {
 	}
 	defer filter.Close()
 	go func() {
-		_, _ = io.Copy(mta, filter)
+		carry(mta, filter, func(packet []byte) {
+			if tap.Answer != nil {
+				tap.Answer(packet)
+			}
+		})
 		mta.Close() // the milter is gone: so are we
 	}()
+	carry(filter, mta, func(packet []byte) {
+		if tap.Command != nil {
+			tap.Command(packet[0])
+		}
+	})
+}
+
+// carry takes whole packets from one side to the other until one of them ends.
+func carry(to io.Writer, from io.Reader, see func(packet []byte)) {
 	for {
-		var head [5]byte
-		if _, err := io.ReadFull(mta, head[:]); err != nil {
+		var head [4]byte
+		if _, err := io.ReadFull(from, head[:]); err != nil {
 			return
 		}
-		see(head[4])
-		if _, err := filter.Write(head[:]); err != nil {
+		size := binary.BigEndian.Uint32(head[:])
+		if size == 0 {
 			return
 		}
-		if _, err := io.CopyN(filter, mta, int64(binary.BigEndian.Uint32(head[:4]))-1); err != nil {
+		packet := make([]byte, size)
+		if _, err := io.ReadFull(from, packet); err != nil {
+			return
+		}
+		see(packet)
+		if _, err := to.Write(append(head[:], packet...)); err != nil {
 			return
 		}
 	}
