@@ -1,5 +1,5 @@
 # For developers. Users need scripts/demo and scripts/test only.
-.PHONY: build test test-all demo vet fmt clean
+.PHONY: build test test-all demo load vet fmt clean
 
 build: ## the binary as it is shipped
 	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile
@@ -12,6 +12,10 @@ test-all: ## everything, with real mail (root, Debian)
 
 demo: ## the whole path, shown (root, Debian)
 	./scripts/demo
+
+load: ## stile's rate and memory beside OpenDKIM's (Debian), some minutes
+	./scripts/bring opendkim
+	go run ./tests/load
 
 vet:
 	go vet ./...
