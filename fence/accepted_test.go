@@ -66,3 +66,22 @@ func TestNonceIsFresh(t *testing.T) {
 		seen[r.Nonce] = true
 	}
 }
+
+// A body may have more lines, and never less of them.
+func TestRenderBody(t *testing.T) {
+	a := signed.Accepted(t, signed.Spec{Body: strings.Repeat("eggs\r\n", 10000)})
+	r, err := fence.RenderBody(a, fence.MinBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fence.ParseBody(r.Text, fence.MinBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Parts[0].Lines) <= 2000 {
+		t.Errorf("%d lines are shown", len(f.Parts[0].Lines))
+	}
+	if _, err := fence.RenderBody(a, fence.MinBody-1); err == nil {
+		t.Error("a body may be smaller than what is shown beside it")
+	}
+}

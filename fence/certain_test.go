@@ -12,7 +12,7 @@ import (
 func structureOf(t fataler, media, coding field, body string) string {
 	t.Helper()
 	s := &source{entry: "friend@example.org", media: media, encoding: coding, body: sectionOf(body)}
-	r, err := render(s, zeroReader{})
+	r, err := render(s, usual, zeroReader{})
 	if err != nil {
 		t.Fatalf("render: %v", err)
 	}

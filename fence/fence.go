@@ -2,7 +2,6 @@ package fence
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -67,7 +66,20 @@ type Rendering struct {
 // Render renders an accepted message with a fresh nonce. An error means that
 // the body could not be read.
 func Render(a *verdict.Accepted) (Rendering, error) {
-	return render(sourceOf(a), rand.Reader)
+	return render(sourceOf(a), usual, rand.Reader)
+}
+
+// MinBody is the least limit of RenderBody, in bytes: what Render shows fits.
+const MinBody = maxBytes
+
+// RenderBody is Render for a fence that is to be a message's body: of limit
+// bytes at most, however many lines that are. All else holds as for Render; the
+// nonce is another one.
+func RenderBody(a *verdict.Accepted, limit int) (Rendering, error) {
+	if limit < MinBody {
+		return Rendering{}, errors.New("fence: the limit of a body is too small")
+	}
+	return render(sourceOf(a), ofBody(limit), rand.Reader)
 }
 
 // source is what a rendering is made from.
@@ -126,30 +138,29 @@ func (s *source) header() partHeader {
 	return h
 }
 
-// render is Render with the randomness handed in.
-func render(s *source, random io.Reader) (Rendering, error) {
+// render is Render with the limits and the randomness handed in.
+func render(s *source, l limits, random io.Reader) (Rendering, error) {
 	if !isEntry(s.entry) {
 		return Rendering{}, errors.New("fence: the list entry is no plain address")
 	}
-	page := newPage(s)
 	found, remark, err := s.structure()
 	if err != nil {
 		return Rendering{}, fmt.Errorf("fence: reading the body: %w", err)
 	}
-	if remark == "" {
-		err = page.readBody(s.body, found.leaves)
-	}
+	var text sheet
+	text.open(s.entry)
+	state, hidden, err := newPage(s, l).fill(&text, s.body, found.leaves, remark)
 	if err != nil {
 		return Rendering{}, fmt.Errorf("fence: reading the body: %w", err)
 	}
-	rows, state, hidden := page.finish(remark)
-	nonce, err := freshNonce(s.entry, rows, random)
+	text.close()
+	nonce, err := text.number(random)
 	if err != nil {
 		return Rendering{}, err
 	}
 	return Rendering{
 		Nonce:   nonce,
-		Text:    layOut(s.entry, nonce, rows),
+		Text:    string(text.text),
 		State:   state,
 		Hidden:  countsOf(HiddenClasses, hidden),
 		Dropped: countsOf(DroppedClasses, found.dropped[:]),
@@ -185,18 +196,4 @@ func (s *source) structure() (structure, string, error) {
 		return found, remarkEncrypted, nil
 	}
 	return found, remarkNoText, nil
-}
-
-// freshNonce draws until the nonce stands nowhere in the text.
-func freshNonce(entry string, rows []row, random io.Reader) (string, error) {
-	for {
-		var octets [nonceLength / 2]byte
-		if _, err := io.ReadFull(random, octets[:]); err != nil {
-			return "", fmt.Errorf("fence: drawing a nonce: %w", err)
-		}
-		nonce := hex.EncodeToString(octets[:])
-		if !strings.Contains(layOut(entry, "", rows), nonce) {
-			return nonce, nil
-		}
-	}
 }

@@ -6,7 +6,7 @@ import (
 
 func mustRender(t fataler, s *source) Rendering {
 	t.Helper()
-	r, err := render(s, rand.Reader)
+	r, err := render(s, usual, rand.Reader)
 	if err != nil {
 		t.Fatalf("render: %v", err)
 	}

@@ -2,35 +2,46 @@ package fence
 
 import (
 	"io"
-	"sort"
+	"math"
+	"slices"
 )
 
-// page collects what a fence shows: the rows above the body at once, the
-// lines of the body as far as they may fit, and the count of the rest.
+// page decides what a fence shows and writes it. It goes over the text twice:
+// first to find how many lines of it there are and how many fit, then to write
+// those. So it never holds more of the text than one line.
 type page struct {
 	entry  string
+	limits limits
 	head   []row
 	hidden tally // of the head
 	cut    bool  // the Subject was cut
 
 	parts []textPart
-	room  int // bytes left for lines of the body
-	left  int // lines left for them
-	full  bool
+	lines int    // of the body as far as it was gone over, shown or not
+	size  extent // of a fence with the lines that were measured
+	full  bool   // no more lines fit
+	marks []mark
 }
 
-// textPart is one part of the body as far as it may be shown.
+// textPart is one part of the body.
 type textPart struct {
+	leaf    leaf
 	unknown bool // the charset is not known
 	bad     int  // malformed places in its transfer encoding
-	lines   []textLine
-	total   int // lines, shown or not
-	blanks  int // how many blank ones end it
+	before  int  // lines of the parts before it
+	total   int  // lines, shown or not
+	blanks  int  // how many blank ones end it
+}
+
+// mark is a line of the body behind which the fence may be cut.
+type mark struct {
+	lines int    // up to here
+	size  extent // of the fence with them
 }
 
 // newPage begins a page with what stands above the body.
-func newPage(s *source) *page {
-	p := &page{entry: s.entry}
+func newPage(s *source, l limits) *page {
+	p := &page{entry: s.entry, limits: l}
 	if s.toUnsigned {
 		p.head = append(p.head, row{remarkRow, remarkToUnsigned})
 	}
@@ -41,8 +52,8 @@ func newPage(s *source) *page {
 	default:
 		p.subject(s.subject.value)
 	}
-	p.room = maxBytes - sizeOf(p.entry, p.head)
-	p.left = maxLines - markers - len(p.head)
+	p.size = extentOf(p.entry, p.head...)
+	p.marks = []mark{{0, p.size}}
 	return p
 }
 
@@ -56,127 +67,168 @@ func (p *page) subject(value string) {
 	}
 }
 
-// readBody reads the text parts, each to its end for the count.
-func (p *page) readBody(body *io.SectionReader, leaves []leaf) error {
-	for _, one := range leaves {
-		set, known := charsetOf(one.media, one.encoding != identity)
-		part := textPart{unknown: !known}
-		section := io.NewSectionReader(body, one.start, one.end-one.start)
-		octets := decodeTransfer(section, one.encoding)
-		if err := p.readPart(&part, newCharReader(octets, set)); err != nil {
+// fill writes what stands between the markers: the body's text, or the remark
+// that stands for a body that is not shown.
+func (p *page) fill(to *sheet, body *io.SectionReader, leaves []leaf, withheld string) (State, tally, error) {
+	to.rows(p.head...)
+	if withheld != "" {
+		to.rows(row{remarkRow, withheld})
+		return None, p.hidden, nil
+	}
+	if err := p.measure(body, leaves); err != nil {
+		return "", nil, err
+	}
+	return p.write(to, body)
+}
+
+// open is the part's text, from its start.
+func (t *textPart) open(body *io.SectionReader) (*lineReader, octets) {
+	set, known := charsetOf(t.leaf.media, t.leaf.encoding != identity)
+	t.unknown = !known
+	section := io.NewSectionReader(body, t.leaf.start, t.leaf.end-t.leaf.start)
+	decoded := decodeTransfer(section, t.leaf.encoding)
+	return &lineReader{in: newCharReader(decoded, set)}, decoded
+}
+
+// begin are the rows above the first line of part i.
+func (p *page) begin(i int) (rows []row) {
+	if i > 0 {
+		rows = append(rows, row{remarkRow, remarkNextPart})
+	}
+	if p.parts[i].unknown {
+		rows = append(rows, row{remarkRow, remarkCharset})
+	}
+	return rows
+}
+
+// measure goes over the text parts, each to its end.
+func (p *page) measure(body *io.SectionReader, leaves []leaf) error {
+	for i, one := range leaves {
+		p.parts = append(p.parts, textPart{leaf: one, before: p.lines})
+		part := &p.parts[i]
+		lines, decoded := part.open(body)
+		p.size = p.size.with(p.begin(i)...)
+		for lines.more() {
+			part.total++
+			part.blanks++
+			if !p.take(lines) {
+				part.blanks = 0
+			}
+		}
+		if err := lines.failure(); err != nil {
 			return err
 		}
-		part.bad = octets.bad()
-		p.parts = append(p.parts, part)
+		part.bad = decoded.bad()
 	}
 	return nil
 }
 
-func (p *page) readPart(part *textPart, in *charReader) error {
-	lines := lineReader{in: in}
-	for lines.more() {
-		var blank bool
-		if p.full {
-			blank = lines.skip()
-		} else {
-			one := lines.line(textWidth)
-			blank = one.blank
-			p.keep(part, one)
-		}
-		part.total++
-		part.blanks++
-		if !blank {
-			part.blanks = 0
-		}
+// take goes over the next line, and measures it if it may fit. It reports
+// whether the line is blank.
+func (p *page) take(lines *lineReader) (blank bool) {
+	p.lines++
+	if p.full {
+		return lines.skip()
 	}
-	return lines.failure()
+	one := lines.line(textWidth)
+	p.size = p.size.with(one.rows()...)
+	p.full = !p.limits.keep(p.size)
+	if !p.full {
+		p.mark()
+	}
+	return one.blank
 }
 
-// keep holds a line if there is room for it. None behind one that did not fit
-// is held.
-func (p *page) keep(part *textPart, one textLine) {
-	rows := one.rows(nil)
-	p.left -= len(rows)
-	p.room -= len(textPrefix) + len(one.text)
-	if p.left < 0 || p.room < 0 {
-		p.full = true
-		return
+// mark notes that the fence may be cut behind the line just measured. Where it
+// can be cut behind two lines more, whatever number of others are not shown,
+// there is no need to cut it here.
+func (p *page) mark() {
+	p.marks = append(p.marks, mark{p.lines, p.size})
+	if len(p.marks) > 2 && p.limits.keep(p.marks[2].size.with(moreLines(math.MaxInt))) {
+		p.marks = p.marks[1:]
 	}
-	part.lines = append(part.lines, one)
 }
 
-// rows appends the line and, if it was cut, the remark under it.
-func (t textLine) rows(to []row) []row {
-	to = append(to, row{textRow, t.text})
+// rows are the line and, if it was cut, the remark under it.
+func (t textLine) rows() []row {
+	rows := []row{{textRow, t.text}}
 	if t.cut > 0 {
-		to = append(to, moreCharacters(t.cut))
+		rows = append(rows, moreCharacters(t.cut))
 	}
-	return to
+	return rows
 }
 
 // total is the lines of the body, but for the blank ones at its end.
-func (p *page) total() (lines, held int) {
-	for i, part := range p.parts {
-		lines += part.total
-		held += len(part.lines)
-		if i == len(p.parts)-1 {
-			lines -= part.blanks
+func (p *page) total() int {
+	if len(p.parts) == 0 {
+		return 0
+	}
+	return p.lines - p.parts[len(p.parts)-1].blanks
+}
+
+// shown is how many of the body's total lines are shown: as many whole ones as
+// let the fence keep its limits.
+func (p *page) shown(total int) int {
+	if p.whole(total) {
+		return total
+	}
+	for _, m := range slices.Backward(p.marks) {
+		if m.lines < total && p.limits.keep(m.size.with(moreLines(total-m.lines))) {
+			return m.lines
 		}
 	}
-	return lines, min(lines, held)
+	return 0
 }
 
-// finish decides how many lines of the body are shown, as many whole ones as
-// let the fence keep its limits, and gives what stands between the markers.
-// withheld is the remark that stands for a body that is not shown.
-func (p *page) finish(withheld string) ([]row, State, []int) {
-	if withheld != "" {
-		return append(p.head, row{remarkRow, withheld}), None, p.hidden
+// whole reports whether all of the lines fit.
+func (p *page) whole(total int) bool {
+	last := p.marks[len(p.marks)-1]
+	if last.lines < total {
+		return false
 	}
-	total, held := p.total()
-	n := total
-	if held < total || !p.fits(total, total) {
-		n = sort.Search(min(held, total-1), func(n int) bool { return !p.fits(n+1, total) })
+	// Marks before the first are gone because more than they fits.
+	at := slices.IndexFunc(p.marks, func(m mark) bool { return m.lines == total })
+	if at < 0 {
+		return true
 	}
-	rows, hidden, cut := p.show(n, total)
-	if cut || p.cut || n < total {
-		return rows, Cut, hidden
+	size := p.marks[at].size
+	for i, part := range p.parts {
+		// A part without a line of its own to show is begun all the same.
+		if part.before >= total {
+			size = size.with(p.begin(i)...)
+		}
 	}
-	return rows, Full, hidden
+	return p.limits.keep(size)
 }
 
-// fits reports whether a fence with n lines of the body keeps the limits.
-func (p *page) fits(n, total int) bool {
-	rows, _, _ := p.show(n, total)
-	return len(rows)+markers <= maxLines && sizeOf(p.entry, rows) <= maxBytes
-}
-
-// show gives the rows of a fence with the first n of the body's total lines.
-func (p *page) show(n, total int) (rows []row, hidden tally, cut bool) {
-	rows = append(rows, p.head...)
-	hidden.addAll(p.hidden)
-	before := 0
+// write writes the lines of the body that are shown.
+func (p *page) write(to *sheet, body *io.SectionReader) (State, tally, error) {
+	total := p.total()
+	n := p.shown(total)
+	hidden, cut := p.hidden, p.cut || n < total
 	for i, part := range p.parts {
 		// A part is begun only for a line of it, or of one behind it.
-		if before >= n && n < total {
+		if part.before >= n && n < total {
 			break
 		}
-		if i > 0 {
-			rows = append(rows, row{remarkRow, remarkNextPart})
-		}
-		if part.unknown {
-			rows = append(rows, row{remarkRow, remarkCharset})
-		}
+		to.rows(p.begin(i)...)
 		hidden.add(badEncoding, part.bad)
-		for _, one := range part.lines[:min(len(part.lines), n-before)] {
-			rows = one.rows(rows)
+		lines, _ := part.open(body)
+		for range min(part.total, n-part.before) {
+			one := lines.line(textWidth)
+			to.rows(one.rows()...)
 			hidden.addAll(one.hidden)
 			cut = cut || one.cut > 0
 		}
-		before += part.total
+		if err := lines.failure(); err != nil {
+			return "", nil, err
+		}
 	}
 	if n < total {
-		rows = append(rows, moreLines(total-n))
+		to.rows(moreLines(total - n))
 	}
-	return rows, hidden, cut
+	if cut {
+		return Cut, hidden, nil
+	}
+	return Full, hidden, nil
 }

@@ -47,14 +47,16 @@ var (
 
 // Parse reads a fence back. It is strict: it takes what Render makes, byte for
 // byte, and nothing else, no line end behind the closing line either.
-func Parse(text string) (*Fence, error) {
-	if len(text) > maxBytes {
+func Parse(text string) (*Fence, error) { return parse(text, usual) }
+
+// ParseBody reads back what RenderBody made with that limit, as strictly.
+func ParseBody(text string, limit int) (*Fence, error) { return parse(text, ofBody(limit)) }
+
+func parse(text string, l limits) (*Fence, error) {
+	if !l.keep(extent{len(text), 1 + strings.Count(text, "\n")}) {
 		return nil, errLimits
 	}
 	lines := strings.Split(text, "\n")
-	if len(lines) > maxLines {
-		return nil, errLimits
-	}
 	for _, line := range lines {
 		if utf8.RuneCountInString(line) > maxWidth {
 			return nil, errLimits
@@ -150,7 +152,11 @@ func (f *Fence) Text() string { return layOut(f.Entry, f.Nonce, f.rows) }
 
 // Fresh is the same fence under a fresh nonce.
 func (f *Fence) Fresh() (*Fence, error) {
-	nonce, err := freshNonce(f.Entry, f.rows, rand.Reader)
+	var s sheet
+	s.open(f.Entry)
+	s.rows(f.rows...)
+	s.close()
+	nonce, err := s.number(rand.Reader)
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,27 @@
 package fence
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
-// The limits of a fence, markers, remarks and prefixes counted.
+// limits are those of a fence, markers, remarks and prefixes counted.
+type limits struct {
+	bytes int // of UTF-8, the LF between lines counted
+	lines int
+}
+
+// usual are the limits for show, read, quote and the header field.
+var usual = limits{bytes: maxBytes, lines: maxLines}
+
+// ofBody are the limits of a fence that is a message's body. Its bytes bound
+// its lines too, none of which is empty.
+func ofBody(bytes int) limits { return limits{bytes: bytes, lines: bytes} }
+
+// keep reports whether a fence of that size keeps the limits.
+func (l limits) keep(e extent) bool { return e.bytes <= l.bytes && e.lines <= l.lines }
+
 const (
-	maxBytes   = 24 << 10 // of UTF-8, the LF between lines counted
+	maxBytes   = 24 << 10
 	maxLines   = 2000
-	maxWidth   = 2000 // characters of a line
+	maxWidth   = 2000 // characters of a line, in every fence
 	markers    = 2
 	textPrefix = "| "
 	emptyLine  = "|"
@@ -60,37 +72,58 @@ type row struct {
 	text string
 }
 
-// append writes the line.
-func (r row) append(out *strings.Builder, nonce string) {
+// append writes the line, nonce where one belongs.
+func (r row) append(out []byte, nonce string) []byte {
 	switch {
 	case r.kind == remarkRow:
-		out.WriteString(remarkStart + r.text + nonceStart + nonce)
+		out = append(out, remarkStart...)
+		out = append(out, r.text...)
+		return append(append(out, nonceStart...), nonce...)
 	case r.kind == subjectRow && r.text == "":
-		out.WriteString(textPrefix + subjectLabel)
+		return append(out, textPrefix+subjectLabel...)
 	case r.kind == subjectRow:
-		out.WriteString(textPrefix + subjectLabel + " " + r.text)
+		out = append(out, textPrefix+subjectLabel+" "...)
 	case r.text == "":
-		out.WriteString(emptyLine)
+		return append(out, emptyLine...)
 	default:
-		out.WriteString(textPrefix + r.text)
+		out = append(out, textPrefix...)
+	}
+	return append(out, r.text...)
+}
+
+// size is the line's size in bytes.
+func (r row) size() int {
+	switch {
+	case r.kind == remarkRow:
+		return len(remarkStart) + len(r.text) + len(nonceStart) + nonceLength
+	case r.kind == subjectRow && r.text == "":
+		return len(textPrefix) + len(subjectLabel)
+	case r.kind == subjectRow:
+		return len(textPrefix) + len(subjectLabel) + len(" ") + len(r.text)
+	case r.text == "":
+		return len(emptyLine)
+	default:
+		return len(textPrefix) + len(r.text)
 	}
 }
 
-// layOut writes the whole fence.
-func layOut(entry, nonce string, rows []row) string {
-	var out strings.Builder
-	out.WriteString(openingStart + entry + nonceStart + nonce + openingEnd + "\n")
+// extent is the size of a fence as far as its rows are known.
+type extent struct{ bytes, lines int }
+
+// extentOf is the size of a fence of these rows.
+func extentOf(entry string, rows ...row) extent {
+	opening := len(openingStart) + len(entry) + len(nonceStart) + nonceLength + len(openingEnd)
+	closing := len(closingStart) + len(nonceStart) + nonceLength
+	return extent{bytes: opening + len("\n") + closing, lines: markers}.with(rows...)
+}
+
+// with is the size with these rows more.
+func (e extent) with(rows ...row) extent {
 	for _, r := range rows {
-		r.append(&out, nonce)
-		out.WriteByte('\n')
+		e.bytes += r.size() + len("\n")
+		e.lines++
 	}
-	out.WriteString(closingStart + nonceStart + nonce)
-	return out.String()
-}
-
-// sizeOf is the size in bytes of a fence of these rows.
-func sizeOf(entry string, rows []row) int {
-	return len(layOut(entry, strings.Repeat("0", nonceLength), rows))
+	return e
 }
 
 func moreCharacters(n int) row { return row{remarkRow, strconv.Itoa(n) + charsNotShown} }

@@ -3,6 +3,7 @@ package fence
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ func rendered(t fataler, s *source) Rendering {
 	if s.entry == "" {
 		s.entry = "friend@example.org"
 	}
-	r, err := render(s, zeroReader{})
+	r, err := render(s, usual, zeroReader{})
 	if err != nil {
 		t.Fatalf("render: %v", err)
 	}
@@ -158,7 +159,7 @@ func with(s *source, change func(*source)) *source {
 
 func TestBadEntry(t *testing.T) {
 	for _, entry := range []string{"", "a b@example.org", "a@example.org\n", "ä@example.org", "a\x7f"} {
-		if _, err := render(&source{entry: entry, body: sectionOf("")}, zeroReader{}); err == nil {
+		if _, err := render(&source{entry: entry, body: sectionOf("")}, usual, zeroReader{}); err == nil {
 			t.Errorf("%q was taken", entry)
 		}
 	}
@@ -170,7 +171,7 @@ func TestNonceIsRedrawn(t *testing.T) {
 	random := bytes.NewReader(append(bytes.Repeat([]byte{1}, 8), bytes.Repeat([]byte{0xAB}, 8)...))
 	s := plain("a\r\nsee " + taken + "\r\n")
 	s.entry = "friend@example.org"
-	r, err := render(s, random)
+	r, err := render(s, usual, random)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,11 +220,11 @@ func TestLimitIsUsed(t *testing.T) {
 		}
 		// The same fence with one line more.
 		more := (&lineReader{in: newCharReader(strings.NewReader(body[n]), utf8Set)}).line(textWidth)
-		rows := more.rows(append([]row(nil), f.rows[:len(f.rows)-1]...))
+		rows := append(slices.Clone(f.rows[:len(f.rows)-1]), more.rows()...)
 		if n+1 < len(body) {
 			rows = append(rows, moreLines(len(body)-n-1))
 		}
-		if len(rows)+markers <= maxLines && sizeOf(f.Entry, rows) <= maxBytes {
+		if usual.keep(extentOf(f.Entry, rows...)) {
 			t.Fatalf("%d of %d lines are shown, one more would fit", n, len(body))
 		}
 	})
@@ -232,14 +233,19 @@ func TestLimitIsUsed(t *testing.T) {
 // checkFence holds what is true of every fence.
 func checkFence(t fataler, s *source, r Rendering) *Fence {
 	t.Helper()
-	f, err := Parse(r.Text)
+	return checkFenceOf(t, s, r, usual)
+}
+
+func checkFenceOf(t fataler, s *source, r Rendering, l limits) *Fence {
+	t.Helper()
+	f, err := parse(r.Text, l)
 	if err != nil {
 		t.Fatalf("parse: %v\n%q", err, r.Text)
 	}
 	if f.Text() != r.Text || f.Nonce != r.Nonce || f.Entry != s.entry {
 		t.Fatalf("read back as %q, want %q", f.Text(), r.Text)
 	}
-	if len(r.Text) > 24<<10 || strings.Count(r.Text, "\n") >= 2000 {
+	if len(r.Text) > l.bytes || strings.Count(r.Text, "\n") >= l.lines {
 		t.Fatalf("%d bytes, %d lines", len(r.Text), strings.Count(r.Text, "\n")+1)
 	}
 	for name, split := range splitters {

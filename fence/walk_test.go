@@ -235,7 +235,7 @@ func TestReadErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		src.body = io.NewSectionReader(failAt{good, 3 << 10, broken}, 0, int64(len(good)))
-		if _, err := render(src, rand.Reader); !errors.Is(err, broken) {
+		if _, err := render(src, usual, rand.Reader); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", s.name, err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestReadErrors(t *testing.T) {
 // A nonce that cannot be drawn is an error.
 func TestNoRandomness(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := render(shapes[0].source(10), iotest.ErrReader(broken)); !errors.Is(err, broken) {
+	if _, err := render(shapes[0].source(10), usual, iotest.ErrReader(broken)); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }
