@@ -71,6 +71,10 @@ type Mailbox struct {
 	// Reject says that refused mail is answered 550 where that is possible.
 	Reject bool
 
+	// Body says that accepted mail is replaced by its fence (render = "body").
+	Body      bool
+	BodyLimit int64 // octets of that fence
+
 	policy verdict.Policy
 }
 

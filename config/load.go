@@ -85,6 +85,7 @@ type builder struct {
 	addresses    []placed // recipients, in the file's order
 	guardedAt    []position
 	at           map[*Mailbox]position
+	render       map[*Mailbox]position // where it says how mail is rendered
 	also         map[*Mailbox][]node
 	entries      map[*Mailbox][]node // senders
 	senderFailed map[*Mailbox]bool   // an entry or the file was bad and is told already
@@ -113,7 +114,7 @@ func newBuilder(path string, doc []byte) *builder {
 			Hostname: systemName(),
 			same:     map[string]string{}, guarded: map[string]bool{}, known: map[string]*Mailbox{},
 		},
-		ids: map[string]position{}, at: map[*Mailbox]position{}, also: map[*Mailbox][]node{},
+		ids: map[string]position{}, at: map[*Mailbox]position{}, render: map[*Mailbox]position{}, also: map[*Mailbox][]node{},
 		entries: map[*Mailbox][]node{}, senderFailed: map[*Mailbox]bool{},
 	}
 }

@@ -75,9 +75,17 @@ var mailboxKeys = []key{
 		want: `unlisted = "refuse"`,
 		set:  only("refuse", "defer")},
 	{name: "render", kind: kindText, def: `"header"`,
-		doc:  "header: the fence stands in a header field, the body stays. body is not built yet.",
-		want: `render = "header"`,
-		set:  only("header", "body")},
+		doc:  "header: the fence stands in a header field, the body stays. body, for mailboxes\nthat only agents read: the fence is the body, and all else of the message is gone\nbut for its sealed original; it needs evidence.recipients.",
+		want: `render = "header" or "body"`,
+		set: func(b *builder, k *key, n node) {
+			switch n.text {
+			case "header", "body":
+				b.m.Body = n.text == "body"
+			default:
+				b.bad(k, n, "is not one of the choices")
+			}
+			b.render[b.m] = n.at
+		}},
 	{name: "addressed", kind: kindText, def: `"signed"`,
 		doc:  "signed: a signed To or Cc must name this mailbox, and mail that signs neither is\nflagged. strict: it must be signed and name it. off: To and Cc are not looked at.",
 		want: `addressed = "signed", "strict" or "off"`,
@@ -122,9 +130,9 @@ var mailboxKeys = []key{
 			}
 		}},
 	{name: "body_limit", kind: kindText, def: `"1MiB"`, off: true,
-		doc:  `How much of a body render = "body" shows.`,
-		want: `body_limit = "1MiB"`,
-		set:  func(b *builder, k *key, n node) { b.size(k, n) }},
+		doc:  `How large the body may be that render = "body" writes.`,
+		want: `body_limit = "1MiB", of 24KiB to 16MiB`,
+		set:  setBodyLimit},
 	{name: "observe_until", kind: kindDate, show: `2027-01-15`, off: true,
 		doc:  "Until then, 14 days ahead at most, refused mail is delivered all the same. Not built yet.",
 		want: `a date without quotes and at most 14 days ahead, or leave it out`,
@@ -145,6 +153,19 @@ func only(built string, later ...string) func(*builder, *key, node) {
 		}
 		b.bad(k, n, "is not one of the choices")
 	}
+}
+
+// setBodyLimit takes no less than what is shown anyway, and no more than is held
+// in memory with ease.
+func setBodyLimit(b *builder, k *key, n node) {
+	limit := b.size(k, n)
+	if limit > 0 && limit < 24<<10 {
+		b.bad(k, n, "is less than the fence in the header may take")
+	}
+	if limit > 16<<20 {
+		b.bad(k, n, "is more than a body may take")
+	}
+	b.m.BodyLimit = limit
 }
 
 var idPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)

@@ -99,7 +99,7 @@ func (c *conn) inOrder(code milter.Code, data []byte) bool {
 	// Without a leading space or the asked macros a message would be judged by
 	// other octets than those that were signed, or for another recipient.
 	o := readOffer(data)
-	if !o.meets() {
+	if !o.meets(c.session.server.actions) {
 		c.session.log.connection(connPoorOffer)
 		return false
 	}

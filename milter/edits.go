@@ -2,6 +2,7 @@ package milter
 
 import (
 	"errors"
+	"io"
 
 	"github.com/emersion/go-milter"
 
@@ -15,8 +16,9 @@ import (
 type edits struct {
 	delete []stamp.Deletion
 	insert []verdict.Field
-	remove []string // recipients
-	forged int      // how many of the deletions are of forged fields
+	body   func(io.Writer) error // writes the new body; nil: it stays
+	remove []string              // recipients
+	forged int                   // how many of the deletions are of forged fields
 }
 
 // The causes of an error of prepare.
@@ -74,7 +76,11 @@ func (s *session) stamp(e *edits, all []decision) error {
 	if err != nil {
 		return errRender
 	}
-	made, err := stamp.Make(a, r, stamp.Info{ID: s.msg.id, Policies: ids, AuthservID: s.server.o.Config.AuthservID}, s.server.o.Sealer)
+	info := stamp.Info{ID: s.msg.id, Policies: ids, AuthservID: s.server.o.Config.AuthservID}
+	if bodyLimit(all) > 0 {
+		return s.replace(e, a, r, info, all)
+	}
+	made, err := stamp.Make(a, r, info, s.server.o.Sealer)
 	if err != nil {
 		return errStamp
 	}
@@ -111,5 +117,8 @@ func (e edits) send(m *milter.Modifier) error {
 			return err
 		}
 	}
-	return nil
+	if e.body == nil {
+		return nil
+	}
+	return sendBody(m, e.body)
 }

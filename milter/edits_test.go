@@ -42,7 +42,7 @@ func TestRenderFails(t *testing.T) {
 	}
 	s := &session{server: p.server, log: p.server.log}
 	s.msg.begin(time.Now(), p.spool, 0)
-	all := []decision{{policy: "shopping", outcome: verdict.Accept, accepted: v.Accepted()}}
+	all := []decision{{policy: "shopping", mailbox: p.server.o.Config.Mailboxes[0], outcome: verdict.Accept, accepted: v.Accepted()}}
 	if _, err := s.prepare(all); err != nil {
 		t.Fatalf("it can be read, but: %v", err)
 	}

@@ -129,6 +129,6 @@ func readOffer(data []byte) offer {
 }
 
 // meets reports whether everything that is asked for is offered.
-func (o offer) meets() bool {
-	return o.actions&wantActions == wantActions && o.protocol&wantProtocol == wantProtocol
+func (o offer) meets(actions milter.OptAction) bool {
+	return o.actions&actions == actions && o.protocol&wantProtocol == wantProtocol
 }

@@ -50,7 +50,7 @@ func causeOf(err error) cause {
 const (
 	connBadFrame  = "a frame is not as the protocol has it; connection closed"
 	connPoorOffer = "the MTA does not offer leading spaces (HDR_LEADSPC), SKIP, the choice of macros (SETSYMLIST) " +
-		"and changes of header and recipients; connection closed"
+		"and changes of header, recipients and, where a mailbox needs it, body; connection closed"
 	connReply  = "a bug: an answer to a command that takes none; connection closed"
 	connUnsent = "an answer could not be sent; connection closed"
 	connIdle   = "nothing came for too long; connection closed"
@@ -130,6 +130,13 @@ func (l logger) passed(s *session) {
 func (l logger) noMailbox(s *session) {
 	l.line(slog.LevelInfo, &s.msg, slog.String("id", s.msg.id),
 		slog.String("event", "an address of a guarded domain is no mailbox; answered 550"),
+		slog.String("client", dash(s.client)))
+}
+
+// putOff is a recipient that was answered 452.
+func (l logger) putOff(s *session) {
+	l.line(slog.LevelInfo, &s.msg, slog.String("id", s.msg.id),
+		slog.String("event", "a recipient that cannot share a message with those before it; answered 452"),
 		slog.String("client", dash(s.client)))
 }
 

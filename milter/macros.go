@@ -1,9 +1,24 @@
 package milter
 
-import "github.com/emersion/go-milter"
+import (
+	"slices"
+
+	"github.com/emersion/go-milter"
+
+	"stile/config"
+)
 
 // wantActions are the modifications that are made, and the request for macros.
 const wantActions = milter.OptAddHeader | milter.OptChangeHeader | milter.OptRemoveRcpt | milter.OptSetSymList
+
+// actionsFor are those that a configuration needs: where no mailbox gets its
+// mail replaced, stile cannot change a body.
+func actionsFor(c *config.Config) milter.OptAction {
+	if slices.ContainsFunc(c.Mailboxes, func(m *config.Mailbox) bool { return m.Body }) {
+		return wantActions | milter.OptChangeBody
+	}
+	return wantActions
+}
 
 // wantProtocol: header values with their leading space, without which simple
 // canonicalization (RFC 6376, 3.4.1) cannot be exact; SKIP for bodies that

@@ -31,6 +31,7 @@ type message struct {
 	recipients    []recipient // those that concern a mailbox
 	recipientSize int
 	others        int // how many do not
+	putOff        int // how many were answered 452
 
 	header     []verdict.Field // no more than shows that it is too large
 	headerSize int

@@ -2,6 +2,7 @@ package milter
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"stile/config"
@@ -41,6 +42,39 @@ func (s *session) mailboxes() []*config.Mailbox {
 		}
 	}
 	return all
+}
+
+// maxPutOff is how many recipients of one message are answered 452. Postfix
+// slows a session down after so many errors, and after twice as many ends it
+// (smtpd_soft_error_limit, smtpd_hard_error_limit).
+const maxPutOff = 10
+
+// putsOff reports whether a recipient has to come with a message of its own:
+// where a mailbox has its mail replaced, so would everyone beside it. mailbox
+// is nil for one that is no mailbox.
+func (s *session) putsOff(mailbox *config.Mailbox) bool {
+	// One recipient of a played session that is put off keeps the whole message
+	// in the queue for ever.
+	if s.simulated {
+		return false
+	}
+	// Beyond it all get the message together, replaced for all.
+	if s.msg.putOff >= maxPutOff {
+		return false
+	}
+	return s.msg.mixes(mailbox)
+}
+
+// mixes reports whether a further recipient is another one than a mailbox that
+// has its mail replaced.
+func (m *message) mixes(mailbox *config.Mailbox) bool {
+	replaced := mailbox != nil && mailbox.Body
+	if replaced && m.others > 0 {
+		return true
+	}
+	return slices.ContainsFunc(m.recipients, func(r recipient) bool {
+		return r.mailbox != mailbox && (replaced || r.mailbox != nil && r.mailbox.Body)
+	})
 }
 
 // addRecipient notes a recipient that concerns a mailbox.

@@ -12,6 +12,7 @@ import (
 // (milter-protocol: SMFIR_REPLYCODE).
 var (
 	replyNoMailbox = reply("550 5.1.1 No such mailbox here")
+	replyAlone     = reply("452 4.5.3 Not in one message with the recipients before, send it again")
 	replySkip      = milter.NewResponse(byte(milter.ActSkip), nil)
 )
 

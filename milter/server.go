@@ -62,9 +62,10 @@ var usual = limits{
 
 // Server is the milter.
 type Server struct {
-	o      Options
-	limits limits
-	log    logger
+	o       Options
+	actions milter.OptAction
+	limits  limits
+	log     logger
 
 	base   context.Context // ends when messages in hand are to be given up
 	giveUp context.CancelFunc
@@ -85,7 +86,7 @@ func New(o Options) *Server {
 	if o.Grace == 0 {
 		o.Grace = 30 * time.Second
 	}
-	s := &Server{o: o, limits: usual, log: logger{o.Log}, conns: make(map[*conn]struct{})}
+	s := &Server{o: o, actions: actionsFor(o.Config), limits: usual, log: logger{o.Log}, conns: make(map[*conn]struct{})}
 	s.base, s.giveUp = context.WithCancel(context.Background())
 	return s
 }
@@ -156,7 +157,7 @@ func (s *Server) start(nc net.Conn) {
 	}
 	library := &milter.Server{
 		NewMilter: func() milter.Milter { return session },
-		Actions:   wantActions,
+		Actions:   s.actions,
 		Protocol:  wantProtocol,
 		SymList:   macroList(),
 	}

@@ -184,6 +184,11 @@ func (s *session) RcptTo(argument string, m *milter.Modifier) (milter.Response, 
 			return replyNoMailbox
 		}
 		s.state = recipients
+		if s.putsOff(mailbox) {
+			s.msg.putOff++
+			s.log.putOff(s)
+			return replyAlone
+		}
 		if mailbox == nil && !unknown {
 			s.msg.others++
 			return milter.RespContinue

@@ -30,6 +30,10 @@ type Stamp struct {
 // would not be read back, or a field not be carried whole by the mail system;
 // nothing may be delivered then.
 func Make(a *verdict.Accepted, r fence.Rendering, info Info, s *Sealer) (Stamp, error) {
+	return makeStamp(a, a.Flags(), r, info, s)
+}
+
+func makeStamp(a *verdict.Accepted, flags []verdict.Flag, r fence.Rendering, info Info, s *Sealer) (Stamp, error) {
 	v := Verdict{
 		ID:        info.ID,
 		Policies:  info.Policies,
@@ -38,7 +42,7 @@ func Make(a *verdict.Accepted, r fence.Rendering, info Info, s *Sealer) (Stamp, 
 		KeyID:     a.KeyID(),
 		Algorithm: a.Algorithm(),
 		Text:      r.State,
-		Flags:     a.Flags(),
+		Flags:     flags,
 		Hidden:    r.Hidden,
 		Dropped:   r.Dropped,
 		Digest:    a.Digest(),

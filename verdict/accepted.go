@@ -134,6 +134,17 @@ func (a *Accepted) Digest() [32]byte { return a.digest }
 // Time is the signature's time: t=, else a covered Date; false for undated mail.
 func (a *Accepted) Time() (time.Time, bool) { return a.time, a.dated }
 
+// Date is what the Date field says, in UTC; false where the signature does not
+// cover one that can be read.
+func (a *Accepted) Date() (time.Time, bool) {
+	for _, i := range indexes(a.message.Header, "Date") {
+		if a.cover.fields[i] {
+			return parseDate(a.message.Header[i].Value)
+		}
+	}
+	return time.Time{}, false
+}
+
 // Flags are the flags in their order.
 func (a *Accepted) Flags() []Flag {
 	return slices.DeleteFunc(slices.Clone(Flags), func(f Flag) bool { return !a.flags[f] })

@@ -95,11 +95,16 @@ func (s *signature) when(header []Field) (time.Time, bool) {
 	}
 	for _, i := range indexes(header, "Date") {
 		if s.cover.fields[i] {
-			t, err := mail.ParseDate(strings.Trim(unfold(header[i].Value), " \t"))
-			return t.UTC(), err == nil
+			return parseDate(header[i].Value)
 		}
 	}
 	return time.Time{}, false
+}
+
+// parseDate reads the value of a Date field (RFC 5322, 3.3).
+func parseDate(value string) (time.Time, bool) {
+	t, err := mail.ParseDate(strings.Trim(unfold(value), " \t"))
+	return t.UTC(), err == nil
 }
 
 // hasLength reports whether l= is there, whatever it says: a signature with it

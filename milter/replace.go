@@ -1,0 +1,76 @@
+package milter
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/emersion/go-milter"
+
+	"stile/fence"
+	"stile/stamp"
+	"stile/verdict"
+)
+
+// maxPacket is the largest piece of a body in one packet (milter protocol:
+// MILTER_CHUNK_SIZE).
+const maxPacket = 65535
+
+// bodyLimit is how large the body may be that takes the place of the message's
+// own, 0 where nobody who accepts it has that done. A message is one for all of
+// its recipients, so the strictest holds for all of them: those whose own
+// policy would leave it as it came get the fence as well.
+func bodyLimit(all []decision) int {
+	limit := 0
+	for _, d := range all {
+		if d.accepted == nil {
+			continue
+		}
+		if !d.mailbox.Body {
+			continue
+		}
+		if own := int(d.mailbox.BodyLimit); limit == 0 || own < limit {
+			limit = own
+		}
+	}
+	return limit
+}
+
+// replace adds what makes the message one of stile's own.
+func (s *session) replace(e *edits, a *verdict.Accepted, r fence.Rendering, info stamp.Info, all []decision) error {
+	body, err := fence.RenderBody(a, bodyLimit(all))
+	if err != nil {
+		return errRender
+	}
+	to := stamp.Envelope{Hostname: s.server.o.Config.Hostname}
+	for _, d := range all {
+		if d.accepted != nil {
+			to.To = append(to.To, d.mailbox.Address)
+		}
+	}
+	made, err := stamp.Replace(a, r, body, info, to, s.server.o.Sealer)
+	if err != nil {
+		return errStamp
+	}
+	e.delete, e.insert, e.body = made.Delete, made.Insert, made.WriteBody
+	return nil
+}
+
+// sendBody replaces the body by what write writes.
+func sendBody(m *milter.Modifier, write func(io.Writer) error) error {
+	out := bufio.NewWriterSize(packets{m}, maxPacket)
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// packets writes each piece of a body as one packet. A second one is appended
+// to the first.
+type packets struct{ m *milter.Modifier }
+
+func (p packets) Write(piece []byte) (int, error) {
+	if err := p.m.ReplaceBody(piece); err != nil {
+		return 0, err
+	}
+	return len(piece), nil
+}
