@@ -33,6 +33,7 @@ const maxUnsent = 64 << 10
 type conn struct {
 	net.Conn
 	limits  limits
+	actions milter.OptAction // that the MTA must offer
 	session *session
 	closed  func()
 	end     sync.Once
@@ -99,7 +100,7 @@ func (c *conn) inOrder(code milter.Code, data []byte) bool {
 	// Without a leading space or the asked macros a message would be judged by
 	// other octets than those that were signed, or for another recipient.
 	o := readOffer(data)
-	if !o.meets(c.session.server.actions) {
+	if !o.meets(c.actions) {
 		c.session.log.connection(connPoorOffer)
 		return false
 	}

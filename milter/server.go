@@ -145,7 +145,7 @@ func isTemporary(err error) bool {
 
 // start begins a session, or closes the connection if there are too many.
 func (s *Server) start(nc net.Conn) {
-	c := &conn{Conn: nc, limits: s.limits, in: bufio.NewReaderSize(nc, readAhead)}
+	c := &conn{Conn: nc, limits: s.limits, actions: s.actions, in: bufio.NewReaderSize(nc, readAhead)}
 	c.closed = func() { s.forget(c) }
 	session := &session{server: s, conn: c, log: s.log}
 	c.session = session
