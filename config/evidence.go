@@ -45,6 +45,11 @@ func (b *builder) checkEvidence(root node) {
 	if listed && b.c.Evidence.None {
 		b.add(none, "evidence.none: true, and there are recipients; write none = false, or leave recipients out")
 	}
+	for _, m := range b.c.Mailboxes {
+		if m.Body && !listed {
+			b.add(b.render[m], "render: body leaves nothing of a message but its sealed original; write recipients under [evidence], or render = \"header\"")
+		}
+	}
 	diverts := slices.ContainsFunc(b.c.Mailboxes, func(m *Mailbox) bool { return !m.Reject })
 	if diverts && !listed && !b.c.Evidence.None {
 		b.add(none, "refused mail is diverted and no evidence is kept; write recipients, or none = true under [evidence] to say that this is meant")

@@ -129,10 +129,14 @@ func TestWholeConfig(t *testing.T) {
 		{"AllowAutomatic", c.Mailboxes[0].Policy().AllowAutomatic, true},
 		{"RetryWindow", c.Mailboxes[0].Policy().RetryWindow, 8 * time.Hour},
 		{"Reject", c.Mailboxes[0].Reject, true},
+		{"Body", c.Mailboxes[0].Body, false},
+		{"BodyLimit", c.Mailboxes[0].BodyLimit, int64(64 << 10)},
 		{"ID", c.Mailboxes[1].ID, "second"},
 		{"default Addressed", c.Mailboxes[1].Policy().Addressed, verdict.AddressedSigned},
 		{"default MaxAge", c.Mailboxes[1].Policy().MaxAge, 7 * 24 * time.Hour},
 		{"default RetryWindow", c.Mailboxes[1].Policy().RetryWindow, 4 * time.Hour},
+		{"default Body", c.Mailboxes[1].Body, false},
+		{"default BodyLimit", c.Mailboxes[1].BodyLimit, int64(1 << 20)},
 		{"default Reject", c.Mailboxes[1].Reject, false},
 		{"default AllowAutomatic", c.Mailboxes[1].Policy().AllowAutomatic, false},
 	} {
@@ -186,6 +190,26 @@ func TestRejectKeepsNothing(t *testing.T) {
 	second := strings.ReplaceAll(strings.TrimPrefix(least, "[evidence]\nnone = true\n"), "shopping", "second")
 	if _, err := Load(write(t, "stile.toml", text+second)); err == nil {
 		t.Error("one mailbox diverts, and nothing says that it keeps nothing")
+	}
+}
+
+// Mail may be replaced where its original is kept, and the limits of that are
+// inclusive.
+func TestBody(t *testing.T) {
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int64{"24KiB": 24 << 10, "1MiB": 1 << 20, "16MiB": 16 << 20} {
+		path := write(t, "stile.toml", strings.Replace(least, "none = true", fmt.Sprintf("recipients = [%q]", identity.Recipient()), 1)+
+			"render = \"body\"\nbody_limit = \""+text+"\"\n")
+		c, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := c.Mailboxes[0]; !m.Body || m.BodyLimit != want {
+			t.Errorf("%s: Body %v, BodyLimit %d", text, m.Body, m.BodyLimit)
+		}
 	}
 }
 

@@ -18,8 +18,9 @@ type original struct {
 	state string // one of quarantine's evidence states
 }
 
-// keepsOriginal reports whether the original is kept for this mailbox.
-func (d decision) keepsOriginal() bool { return d.outcome == verdict.Refuse }
+// keepsOriginal reports whether the original is kept for this mailbox: what it
+// refuses, and what it gets in no other form.
+func (d decision) keepsOriginal(replaced bool) bool { return d.outcome == verdict.Refuse || replaced }
 
 // kind is what the mailbox's decision says of the sender.
 func (d decision) kind() quarantine.Kind {
@@ -52,11 +53,11 @@ func (s *session) preserve(ctx context.Context, c *verdict.Case, all []decision)
 	}
 	s.msg.original = s.original(c, all)
 	o := &s.msg.original
-	if s.server.o.Evidence == nil {
-		return nil
-	}
 	if o.Policy == "" {
 		return nil
+	}
+	if s.server.o.Evidence == nil {
+		return lossOf(all)
 	}
 	err := s.seal(ctx, o.Original)
 	switch {
@@ -85,6 +86,17 @@ func (s *session) preserve(ctx context.Context, c *verdict.Case, all []decision)
 	return nil
 }
 
+// errLoss: nothing of the original would be left.
+var errLoss = errors.New("milter: the message is to be replaced and its original cannot be kept")
+
+// lossOf is what it means that nothing is kept.
+func lossOf(all []decision) error {
+	if bodyLimit(all) > 0 {
+		return errLoss
+	}
+	return nil
+}
+
 // original describes the message: the mailboxes that want it kept, and the best
 // that can be said of its sender.
 func (s *session) original(c *verdict.Case, all []decision) original {
@@ -92,9 +104,10 @@ func (s *session) original(c *verdict.Case, all []decision) original {
 	o := original{state: quarantine.EvidenceNone}
 	o.ID, o.Kind, o.Size = s.msg.id, quarantine.KindOther, s.msg.size
 	o.AddressHash = claim.Hash(s.server.o.Store.HashKey())
+	replaced := bodyLimit(all) > 0
 	for _, d := range all {
 		o.Kind = better(o.Kind, d.kind())
-		if !d.keepsOriginal() {
+		if !d.keepsOriginal(replaced) {
 			continue
 		}
 		if o.Policy == "" {

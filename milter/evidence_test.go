@@ -38,13 +38,22 @@ var identity = sync.OnceValue(func() *age.X25519Identity {
 // keeping starts a server that keeps originals, quota octets of them.
 func keeping(t testing.TB, lookup verdict.LookupTXT, quota int64) *place {
 	t.Helper()
+	return keepingWith(t, lookup, quota, func(*Server) {})
+}
+
+// keepingWith lets change alter the server before it serves.
+func keepingWith(t testing.TB, lookup verdict.LookupTXT, quota int64, change func(*Server)) *place {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "evidence")
 	e, err := quarantine.OpenEvidence(quarantine.EvidenceOptions{
 		Dir: dir, Recipients: []age.Recipient{identity().Recipient()}, MaxBytes: quota,
 	})
 	must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
-	p := run(t, lookup, func(s *Server) { s.o.Evidence = e })
+	p := run(t, lookup, func(s *Server) {
+		s.o.Evidence = e
+		change(s)
+	})
 	p.evidence = dir
 	return p
 }

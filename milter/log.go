@@ -81,10 +81,15 @@ func outcome(id, policy string, o verdict.Outcome, r verdict.Reason) []slog.Attr
 }
 
 func (l logger) accepted(s *session, d decision) {
-	l.line(slog.LevelInfo, &s.msg, append(outcome(s.msg.id, d.policy, d.outcome, ""),
+	attrs := append(outcome(s.msg.id, d.policy, d.outcome, ""),
 		slog.String("from", d.accepted.Entry()), slog.String("d", d.accepted.Domain()),
 		slog.String("flags", words(d.accepted.Flags())),
-		slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))...)
+		slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))
+	// The original has the same id.
+	if s.msg.original.state == quarantine.EvidenceKept {
+		attrs = append(attrs, slog.String("evidence", s.msg.original.state))
+	}
+	l.line(slog.LevelInfo, &s.msg, attrs...)
 }
 
 // words joins flags by commas.

@@ -2,6 +2,7 @@ package milter
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,32 +11,36 @@ import (
 	"math/rand/v2"
 	"mime/quotedprintable"
 	"net/mail"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"filippo.io/age"
 	dj "github.com/d--j/go-milter"
 	"github.com/emersion/go-milter"
 	"pgregory.net/rapid"
 
 	"stile/fence"
+	"stile/quarantine"
 	"stile/stamp"
 	"stile/tests/signed"
 	"stile/verdict"
 )
 
-// replacing makes shopping, and those named, mailboxes of which the mail is
-// replaced.
-func replacing(limit int64, ids ...string) func(*Server) {
-	return func(s *Server) {
+// replacing starts a server that replaces the mail of shopping, and of those
+// named.
+func replacing(t testing.TB, lookup verdict.LookupTXT, limit int64, ids ...string) *place {
+	t.Helper()
+	return keepingWith(t, lookup, plenty, func(s *Server) {
 		for _, m := range s.o.Config.Mailboxes {
 			if m.ID == "shopping" || slices.Contains(ids, m.ID) {
 				m.Body, m.BodyLimit = true, limit
 			}
 		}
 		s.actions = actionsFor(s.o.Config)
-	}
+	})
 }
 
 // replaced is the message after the modifications, as an MTA makes them and as
@@ -103,7 +108,7 @@ func TestReplace(t *testing.T) {
 		Body:  "eggs\r\nm=69lk\r\n",
 		Above: "Stile-Verdict: accept\r\nx-stile-SEAL: x\r\nReceived: from a\r\nReceived: from b\r\n by c\r\n",
 	}
-	p := run(t, signed.Lookup(t, spec), replacing(1<<20))
+	p := replacing(t, signed.Lookup(t, spec), 1<<20)
 	raw := signed.Mail(t, spec)
 	acts, a := p.dial().deliver(raw, shopper)
 	is(t, a, dj.ActionAccept)
@@ -147,7 +152,7 @@ func TestReplace(t *testing.T) {
 // stands behind the prefix in the fence and nowhere else.
 func TestReplaceCanaries(t *testing.T) {
 	long := strings.Repeat("wide ", 300)
-	p := run(t, signed.Lookup(t, signed.Spec{}), replacing(1<<20))
+	p := replacing(t, signed.Lookup(t, signed.Spec{}), 1<<20)
 	m := p.dial()
 	rapid.Check(t, func(rt *rapid.T) {
 		var all []string
@@ -242,7 +247,7 @@ func TestReplaceEncoding(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			spec := signed.Spec{Header: "To: shopping@estate.example\r\nContent-Type: text/plain; charset=utf-8\r\n", Body: c.body}
-			p := run(t, signed.Lookup(t, spec), replacing(1<<20))
+			p := replacing(t, signed.Lookup(t, spec), 1<<20)
 			raw := signed.Mail(t, spec)
 			acts, a := p.dial().deliver(raw, shopper)
 			is(t, a, dj.ActionAccept)
@@ -275,7 +280,7 @@ func TestReplaceLimit(t *testing.T) {
 			Body:   strings.Repeat(unit+"\r\n", 50000),
 		}
 		const limit = 300 << 10
-		p := run(t, signed.Lookup(t, spec), replacing(limit))
+		p := replacing(t, signed.Lookup(t, spec), limit)
 		raw := signed.Mail(t, spec)
 		acts, a := p.dial().deliver(raw, shopper)
 		is(t, a, dj.ActionAccept)
@@ -315,7 +320,7 @@ func TestReplaceDate(t *testing.T) {
 		{"not signed, no t=", signed.Spec{Header: to + line, Sign: []string{"from", "subject"}, NoTime: true}, time.Time{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := run(t, signed.Lookup(t, c.spec), replacing(1<<20))
+			p := replacing(t, signed.Lookup(t, c.spec), 1<<20)
 			p.server.o.Config.Mailboxes[0].Policy().Addressed = verdict.AddressedOff
 			raw := signed.Mail(t, c.spec)
 			acts, a := p.dial().deliver(raw, shopper)
@@ -355,7 +360,7 @@ func TestPutOff(t *testing.T) {
 		{"no mailbox", []rcpt{nobody, shopper, nobody}, []int{550, 0, 550}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := run(t, noKeys, replacing(1<<20, "post"))
+			p := replacing(t, noKeys, 1<<20, "post")
 			m := p.dial()
 			m.cont(m.s.Mail("friend@example.org", ""))
 			n := 0
@@ -383,7 +388,7 @@ func TestPutOff(t *testing.T) {
 // the others, and theirs comes later.
 func TestPutOffComesLater(t *testing.T) {
 	spec := signed.Spec{}
-	p := run(t, signed.Lookup(t, spec), replacing(1<<20))
+	p := replacing(t, signed.Lookup(t, spec), 1<<20)
 	m := p.dial()
 	m.cont(m.s.Mail("friend@example.org", ""))
 	m.cont(m.rcpt(bob), nil)
@@ -405,7 +410,7 @@ func TestPutOffComesLater(t *testing.T) {
 // After ten all get the message together, replaced for all.
 func TestPutOffTenTimes(t *testing.T) {
 	spec := signed.Spec{}
-	p := run(t, signed.Lookup(t, spec), replacing(1<<20))
+	p := replacing(t, signed.Lookup(t, spec), 1<<20)
 	m := p.dial()
 	for range 2 { // each message has its ten
 		m.cont(m.s.Mail("friend@example.org", ""))
@@ -435,10 +440,8 @@ func TestPutOffTenTimes(t *testing.T) {
 // A session that the MTA plays is never put off.
 func TestPutOffSimulated(t *testing.T) {
 	spec := signed.Spec{}
-	p := run(t, signed.Lookup(t, spec), func(s *Server) {
-		replacing(1<<20, "post")(s)
-		s.o.Config.Mailboxes[2].BodyLimit = fence.MinBody
-	})
+	p := replacing(t, signed.Lookup(t, spec), 1<<20, "post")
+	p.server.o.Config.Mailboxes[2].BodyLimit = fence.MinBody
 	m := p.dialAs("localhost", 0, "127.0.0.1")
 	spec.Body = strings.Repeat("eggs\r\n", 20000)
 	raw := signed.Mail(t, spec)
@@ -464,7 +467,7 @@ func TestPutOffSimulated(t *testing.T) {
 // without it.
 func TestReplaceNotForRefused(t *testing.T) {
 	spec := signed.Spec{From: "agency@travel.example", Domain: "travel.example"}
-	p := run(t, signed.Lookup(t, spec), replacing(1<<20))
+	p := replacing(t, signed.Lookup(t, spec), 1<<20)
 	m := p.dialAs("localhost", 0, "127.0.0.1")
 	raw := signed.Mail(t, spec)
 	acts, a := m.deliver(raw, shopper, traveler, bob)
@@ -478,6 +481,68 @@ func TestReplaceNotForRefused(t *testing.T) {
 	}
 }
 
+// The original is sealed before the message goes on, and without it the message
+// stays with its sender.
+func TestReplaceKeepsOriginal(t *testing.T) {
+	spec := signed.Spec{Body: "eggs\r\n\x00\xff\r\nno line end"}
+	t.Run("kept", func(t *testing.T) {
+		p := replacing(t, signed.Lookup(t, spec), 1<<20, "post")
+		raw := signed.Mail(t, spec)
+		acts, a := p.dialAs("localhost", 0, "127.0.0.1").deliver(raw, shopper, poster, traveler, bob)
+		is(t, a, dj.ActionAccept)
+		text, _ := replaced(t, raw, acts)
+		v, _, err := stamp.Open(splitAll(text), "shopping", p.keys...)
+		must(t, err)
+		all := p.originals()
+		if len(all) != 1 || all[0].ID != v.ID || all[0].Kind != quarantine.KindAccepted || all[0].Policy != "shopping" || all[0].More != 2 {
+			t.Fatalf("%+v", all)
+		}
+		if p.opened(v.ID) != raw {
+			t.Error("the original is another message")
+		}
+		if n := len(p.lines("id="+v.ID, "verdict=accept", "evidence=kept")); n != 2 {
+			t.Errorf("%d lines:\n%s", n, p.log)
+		}
+	})
+	t.Run("no room", func(t *testing.T) {
+		p := replacing(t, signed.Lookup(t, spec), 1<<20)
+		e, err := quarantine.OpenEvidence(quarantine.EvidenceOptions{
+			Dir: filepath.Join(t.TempDir(), "full"), Recipients: []age.Recipient{identity().Recipient()}, MaxBytes: 10,
+		})
+		must(t, err)
+		t.Cleanup(func() { _ = e.Close() })
+		p.server.o.Evidence = e
+		acts, a := p.dial().deliver(signed.Mail(t, spec), shopper)
+		id := isTryLater(t, a)
+		if n := len(p.lines("id=" + id + " policy=shopping verdict=defer reason=evidence")); n != 1 || len(acts) > 0 {
+			t.Errorf("%d lines, %+v:\n%s", n, acts, p.log)
+		}
+	})
+	t.Run("nowhere to keep it", func(t *testing.T) {
+		p := replacing(t, signed.Lookup(t, spec), 1<<20)
+		p.server.o.Evidence = nil
+		acts, a := p.dial().deliver(signed.Mail(t, spec), shopper)
+		isTryLater(t, a)
+		if len(acts) > 0 || len(p.lines("reason=evidence cause=evidence")) != 1 {
+			t.Errorf("%+v\n%s", acts, p.log)
+		}
+	})
+	t.Run("the proof is not kept", func(t *testing.T) {
+		p := replacing(t, signed.Lookup(t, spec), 1<<20)
+		db, err := sql.Open("sqlite", p.database())
+		must(t, err)
+		defer db.Close()
+		if _, err := db.Exec("CREATE TRIGGER no BEFORE INSERT ON proof BEGIN SELECT RAISE(ABORT, 'no'); END"); err != nil {
+			t.Fatal(err)
+		}
+		_, a := p.dial().deliver(signed.Mail(t, spec), shopper)
+		isTryLater(t, a)
+		if all := p.originals(); len(all) > 0 {
+			t.Errorf("%d originals of a message that its sender still has", len(all))
+		}
+	})
+}
+
 // The change of a body is asked for only where it is made, and needed there.
 func TestBodyIsNegotiated(t *testing.T) {
 	const all = milter.OptAction(0x1ff)
@@ -486,20 +551,22 @@ func TestBodyIsNegotiated(t *testing.T) {
 		protocol := "\x00\x1f\xff\xff"
 		return frame(milter.CodeOptNeg, string(binary.BigEndian.AppendUint32(version, uint32(actions)))+protocol)
 	}
+	usual := func(t *testing.T) *place { return run(t, noKeys, nil) }
+	body := func(t *testing.T) *place { return replacing(t, noKeys, 1<<20) }
 	for _, c := range []struct {
-		name   string
-		change func(*Server)
-		offer  milter.OptAction
-		want   string
-		asks   bool
+		name  string
+		start func(*testing.T) *place
+		offer milter.OptAction
+		want  string
+		asks  bool
 	}{
-		{"not needed", nil, all, "O", false},
-		{"not needed, not offered", nil, all &^ milter.OptChangeBody, "O", false},
-		{"needed", replacing(1 << 20), all, "O", true},
-		{"needed, not offered", replacing(1 << 20), all &^ milter.OptChangeBody, "", false},
+		{"not needed", usual, all, "O", false},
+		{"not needed, not offered", usual, all &^ milter.OptChangeBody, "O", false},
+		{"needed", body, all, "O", true},
+		{"needed, not offered", body, all &^ milter.OptChangeBody, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := run(t, noKeys, c.change)
+			p := c.start(t)
 			replies := p.speak(offer(c.offer) + quitFrame)
 			if got := codes(replies); got != c.want {
 				t.Fatalf("the answers are %q, want %q", got, c.want)

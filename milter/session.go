@@ -113,6 +113,7 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 	}
 	if err != nil {
 		s.log.store(&s.msg, "what was accepted was not remembered", err)
+		s.discard(ctx, all)
 		return s.deferAll(verdict.Store, causeStore)
 	}
 
