@@ -66,3 +66,85 @@ func TestBodyLimit(t *testing.T) {
 		})
 	}
 }
+
+// Of any number of parts as many whole lines are shown as let the fence keep
+// its limits, and not one more.
+func TestPartsAtTheLimit(t *testing.T) {
+	type drawn struct {
+		lines   []string
+		unknown bool
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var parts []drawn
+		body, total := "", 0
+		for range rapid.IntRange(1, 5).Draw(t, "parts") {
+			one := drawn{
+				lines:   rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "a", "eggs and milk", strings.Repeat("x", 1999)}), 0, 12).Draw(t, "lines"),
+				unknown: rapid.Bool().Draw(t, "unknown"),
+			}
+			parts = append(parts, one)
+			charset := "utf-8"
+			if one.unknown {
+				charset = "x"
+			}
+			body += "--b\r\nContent-Type: text/plain; charset=" + charset + "\r\n\r\n"
+			for _, line := range one.lines {
+				body += line + "\r\n"
+			}
+			body += "\r\n" // of the delimiter
+			total += len(one.lines)
+		}
+		for last := parts[len(parts)-1].lines; len(last) > 0 && last[len(last)-1] == ""; last = last[:len(last)-1] {
+			total--
+		}
+		s := plain(body + "--b--\r\n")
+		s.entry, s.media = "friend@example.org", signed("multipart/mixed; boundary=b")
+		head := []row{{subjectRow, "groceries"}}
+		l := limits{
+			bytes: extentOf(s.entry, append(head, moreLines(100))...).bytes + rapid.IntRange(0, 800).Draw(t, "bytes"),
+			lines: rapid.IntRange(4, 60).Draw(t, "rows"),
+		}
+
+		// The rows with n lines, by the plainest way.
+		rows := func(n int) []row {
+			all, before := head, 0
+			for i, part := range parts {
+				if n < total && before >= n {
+					break
+				}
+				if i > 0 {
+					all = append(all, row{remarkRow, "next text part"})
+				}
+				if part.unknown {
+					all = append(all, row{remarkRow, "charset not known: bytes shown"})
+				}
+				for k, line := range part.lines {
+					if before+k >= n {
+						break
+					}
+					if len(line) > 1998 {
+						all = append(all, row{textRow, line[:1998]}, row{remarkRow, "1 more characters not shown"})
+					} else {
+						all = append(all, row{textRow, line})
+					}
+				}
+				before += len(part.lines)
+			}
+			if n < total {
+				all = append(all, row{remarkRow, fmt.Sprintf("%d more lines not shown", total-n)})
+			}
+			return all
+		}
+		n := total
+		for n > 0 && !l.keep(extentOf(s.entry, rows(n)...)) {
+			n--
+		}
+		r, err := render(s, l, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := layOut(s.entry, r.Nonce, rows(n)); r.Text != want {
+			t.Fatalf("limits %+v:\n%s\nwant %d of %d lines:\n%s", l, r.Text, n, total, want)
+		}
+	})
+}
