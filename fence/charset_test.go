@@ -58,6 +58,7 @@ func TestCharsets(t *testing.T) {
 		{"shift_jis", "a\x81", `a\x{81}`},
 		{"euc-jp", "\xa4\xa2\x8f\xa1", `あ\x{8F}\x{A1}`},
 		{"gb18030", "hi\xd36\x9c3", "hi\\u{E0041}"},
+		{"gb18030", "\x84\x31\xa4\x37\xff", "\uFFFD\\x{FF}"},
 		{"gbk", "\xd6\xd0\x80", "中€"},
 		{"big5", "\x88\x62\xa4\xa4", "\u00ca\u0304中"},
 		{"euc-kr", "\xb0\xa1\xff", `가\x{FF}`},

@@ -98,6 +98,26 @@ func FuzzParseFrom(f *testing.F) {
 	})
 }
 
+// RFC 6376, 3.5, c=: simple where one or both are left out.
+func TestCanonicalization(t *testing.T) {
+	for c, want := range map[string]string{
+		"simple/simple": "ss", "simple/relaxed": "sr", "relaxed/simple": "rs", "relaxed/relaxed": "rr",
+		"simple": "ss", "relaxed": "rs", "-": "ss",
+		"": "", "relaxed/": "", "/relaxed": "", "relaxed/x": "", "x/relaxed": "", "Relaxed/relaxed": "",
+		"relaxed/relaxed/simple": "", "relaxed /relaxed": "",
+	} {
+		tags := map[string]string{"c": c}
+		if c == "-" {
+			tags = nil
+		}
+		header, body, ok := parseCanonicalization(tags)
+		got := map[bool]string{true: "s", false: "r"}[header] + map[bool]string{true: "s", false: "r"}[body]
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("c=%s: %s, %v, want %q", c, got, ok, want)
+		}
+	}
+}
+
 func TestReduced(t *testing.T) {
 	for address, shown := range map[string]bool{
 		"a@b.example":                           true,
