@@ -56,6 +56,8 @@ func TestParseFrom(t *testing.T) {
 		{"<a@b.example >", ""},
 		{"<a@b.example> x", ""},
 		{"<<a@b.example>>", ""},
+		{"a@b.example>", ""},
+		{">", ""},
 		{"<x@y.example> <a@b.example>", ""},
 		{"<@x.example:a@b.example>", ""},
 		{"A [B] <a@b.example>", ""},

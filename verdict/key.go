@@ -39,10 +39,8 @@ func parseKey(records []string, a string) (k publicKey, ok bool) {
 	if len(records[0]) > maxKeyRecord {
 		return k, false
 	}
-	tags, ok := strictTags(records[0])
-	if !ok {
-		return k, false
-	}
+	// What is malformed reads as no tags at all, p= among them.
+	tags, _ := strictTags(records[0])
 	if v, there := tags["v"]; there && v != "DKIM1" {
 		return k, false
 	}
