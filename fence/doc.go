@@ -2,16 +2,17 @@
 // lines with what the sender wrote between them, every line of it behind a
 // prefix and nothing of it able to leave its place.
 //
-// [Render] writes a fence, [Parse] reads one back and takes nothing else;
-// [RenderBody] and [ParseBody] are the same for one that is a message's body,
-// which has its own limit of bytes. The
+// [Render] writes a fence, [Parse] reads one back and takes nothing else. The
 // order is decode, split into lines, escape, limit, prefix. What is escaped
-// stays readable and [Unescape] gives it back: nothing is removed.
+// stays readable and [Unescape] gives it back: nothing is removed. [RenderBody]
+// and [ParseBody] are the same for a fence that is a message's body: a limit of
+// bytes stands for the usual ones of bytes and lines, a line is no wider.
 //
 // MIME is read by this package itself. A body is gone through once, line by
 // line, to find its parts, and the text parts are read again from where they
-// stand, once to see how much of them fits and once to write that, so that neither the size of a message nor the depth of its parts
-// costs memory or more than linear time. Bounds stand on levels, parts and
+// stand, once to see how much of them fits and once to write that, so that
+// neither the size of a message nor the depth of its parts costs memory or more
+// than linear time. Bounds stand on levels, parts and
 // each part's header; a part whose header contradicts itself is left out while
 // the others are shown; and octets that do not decode are told apart from
 // characters that do. These three need the octets' places at every step, so

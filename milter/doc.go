@@ -9,10 +9,18 @@
 // HELO, MAIL, header, end of header). The life of one message is
 // session.endOfMessage; everything before it only collects.
 //
+// A mailbox with render = "body" shares a message with no other recipient: the
+// one that comes second, guarded or not, is answered 452, at most ten times a
+// message and never in a session that the MTA plays. Beyond that all recipients
+// share it, and if such a mailbox accepts it the strictest holds: everybody who
+// gets it gets the fence, an unguarded recipient too, by the smallest body_limit
+// among them, and the original is kept as evidence. If no such mailbox accepts
+// it, the others get what they would have got without it.
+//
 // # Security
 //
-// No verdict leaves before the end of a message, but for the answer 550 to an
-// address of a guarded domain that is no mailbox. Whatever goes wrong (a frame
+// No verdict leaves before the end of a message, but for the answers to RCPT:
+// 550 to an address of a guarded domain that is no mailbox, and 452. Whatever goes wrong (a frame
 // that the library would misread, a command out of order, a macro that is not
 // there, a full disk, a panic) ends in 451 or in a closed connection, which the
 // MTA answers by milter_default_action = tempfail; never in a message that goes
@@ -31,7 +39,8 @@
 // Memory for a connection is bounded: two copies of a frame (128 KiB), a header
 // (a little over 256 KiB), 256 KiB of fields behind those that are judged, and
 // 256 KiB of body; the rest of both is in unlinked files of mode 0600,
-// max_message octets of each at most. Connections are bounded in number and in
+// max_message octets of each at most; and, while a message is replaced,
+// body_limit a few times. Connections are bounded in number and in
 // time.
 //
 // Nothing that a sender wrote reaches a log line or a reply: replies are

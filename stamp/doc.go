@@ -8,6 +8,13 @@
 // choice an Authentication-Results (RFC 8601) stands beneath them, for filters
 // that read no other field.
 //
+// [Replace] gives a message of which nothing is left but its fence, as the body
+// (render = "body"). Its Date is the signed Date, in UTC, else the time of the
+// signature; of a message without either it has none, for a time that nobody
+// signed is not told. Its To is the mailboxes that accepted. Where a field of
+// verdict.ReplyFields came with the message, the flag reply-to-removed is set,
+// signed or not: it is gone.
+//
 // # Security
 //
 // The package does no I/O. It writes our own words, the operator's words and
@@ -27,5 +34,6 @@
 // A header line has at most 998 octets (RFC 5322, 2.1.1) and the list of
 // policies stands on one line: about thirty ids of full length can accept one
 // message, beyond that Make fails. A seal says nothing of the body or of the
-// other header fields.
+// other header fields; nor does that of a replaced message, which is over the
+// fence in the header and not the longer one in the body.
 package stamp
