@@ -20,11 +20,11 @@
 // # Security
 //
 // No verdict leaves before the end of a message, but for the answers to RCPT:
-// 550 to an address of a guarded domain that is no mailbox, and 452. Whatever goes wrong (a frame
-// that the library would misread, a command out of order, a macro that is not
-// there, a full disk, a panic) ends in 451 or in a closed connection, which the
-// MTA answers by milter_default_action = tempfail; never in a message that goes
-// on. The original of refused mail is sealed and durable first, then its record;
+// 550 to an address of a guarded domain that is no mailbox, and 452. Whatever
+// goes wrong (a frame that the library would misread, a command out of order, a
+// macro that is not there, a full disk, a panic) ends in 451 or in a closed
+// connection, which the MTA answers by milter_default_action = tempfail; never
+// in a message that goes on. The original of refused mail is sealed and durable first, then its record;
 // modifications are sent after both, when nothing but the answer is left to do;
 // an MTA drops them if the answer is 451. An original without room is not
 // answered 250: mail that is accepted, or claims a listed sender, waits, and so
@@ -40,8 +40,7 @@
 // (a little over 256 KiB), 256 KiB of fields behind those that are judged, and
 // 256 KiB of body; the rest of both is in unlinked files of mode 0600,
 // max_message octets of each at most; and, while a message is replaced,
-// body_limit a few times. Connections are bounded in number and in
-// time.
+// body_limit a few times. Connections are bounded in number and in time.
 //
 // Nothing that a sender wrote reaches a log line or a reply: replies are
 // constant texts with the message's id, a log line holds constant words, the
