@@ -9,8 +9,8 @@ import (
 	"stile/verdict"
 )
 
-// TestE2EAccept sends one good message and reads it as an agent would.
-func TestE2EAccept(t *testing.T) {
+// testAccept sends one good message and reads it as an agent would.
+func testAccept(t *testing.T) {
 	w := begin(t, "")
 	w.settled(w.send(friend, w.good("groceries"), shopping).Data)
 	got := w.read("shopping", "shopping")

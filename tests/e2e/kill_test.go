@@ -8,9 +8,9 @@ import (
 	"stile/tests/rig"
 )
 
-// TestE2EKilledWhileTheClientSends kills the daemon when half of the message
+// testKilledWhileTheClientSends kills the daemon when half of the message
 // has been sent: the client hears 4xx and nothing is delivered.
-func TestE2EKilledWhileTheClientSends(t *testing.T) {
+func testKilledWhileTheClientSends(t *testing.T) {
 	w := begin(t, "")
 	raw := w.good("groceries")
 	c := w.dial()
@@ -42,10 +42,10 @@ func TestE2EKilledWhileTheClientSends(t *testing.T) {
 	w.empty("shopping")
 }
 
-// TestE2EKilledWhileItReads kills the daemon at each command of a message: the
+// testKilledWhileItReads kills the daemon at each command of a message: the
 // sender's MTA keeps the mail, and its retry to the daemon's next life delivers
 // it once.
-func TestE2EKilledWhileItReads(t *testing.T) {
+func testKilledWhileItReads(t *testing.T) {
 	commands := map[string]byte{"MAIL": 'M', "RCPT": 'R', "header": 'L', "end of header": 'N', "body": 'B', "end of message": 'E'}
 	for name, at := range commands {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
@@ -69,9 +69,9 @@ func TestE2EKilledWhileItReads(t *testing.T) {
 	}
 }
 
-// TestE2EKilledWhileItJudges kills the daemon while it waits for DNS at the end
+// testKilledWhileItJudges kills the daemon while it waits for DNS at the end
 // of a message.
-func TestE2EKilledWhileItJudges(t *testing.T) {
+func testKilledWhileItJudges(t *testing.T) {
 	w := begin(t, "")
 	sender, err := w.Sender(w.ctx)
 	w.do(err)
@@ -87,9 +87,9 @@ func TestE2EKilledWhileItJudges(t *testing.T) {
 	w.oneAfterRestart(sender)
 }
 
-// TestE2EStopped stops the daemon in the ordinary way while it waits for DNS at
+// testStopped stops the daemon in the ordinary way while it waits for DNS at
 // the end of a message: it finishes the message and ends.
-func TestE2EStopped(t *testing.T) {
+func testStopped(t *testing.T) {
 	w := begin(t, "")
 	sender, err := w.Sender(w.ctx)
 	w.do(err)

@@ -10,9 +10,9 @@ import (
 	"stile/tests/rig"
 )
 
-// TestE2ERefuse sends one message for each reason: the client hears 250, the
+// testRefuse sends one message for each reason: the client hears 250, the
 // mail goes no further, and the record says why.
-func TestE2ERefuse(t *testing.T) {
+func testRefuse(t *testing.T) {
 	w := begin(t, "")
 	var c canaries
 	for _, m := range w.refusals(&c, shopping) {
@@ -33,9 +33,9 @@ func TestE2ERefuse(t *testing.T) {
 	w.empty("shopping")
 }
 
-// TestE2EReject sends refused mail to a mailbox that says no aloud: 550, one
+// testReject sends refused mail to a mailbox that says no aloud: 550, one
 // text for every reason, with the record's id and nothing else in it.
-func TestE2EReject(t *testing.T) {
+func testReject(t *testing.T) {
 	w := begin(t, "")
 	var c canaries
 	texts := map[string]bool{}
@@ -83,9 +83,9 @@ func newest(records []rig.Record) rig.Record {
 	return last
 }
 
-// TestE2ECanary looks for what refused senders wrote in everything that stile
+// testCanary looks for what refused senders wrote in everything that stile
 // keeps or says.
-func TestE2ECanary(t *testing.T) {
+func testCanary(t *testing.T) {
 	w := begin(t, "")
 	var c canaries
 	said := map[string]string{}

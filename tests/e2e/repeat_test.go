@@ -8,10 +8,10 @@ import (
 	"stile/verdict"
 )
 
-// TestE2ERepeat: a sender that did not hear our answer sends the same message
+// testRepeat: a sender that did not hear our answer sends the same message
 // again, and it arrives marked as a repeat; the same proof on a message that was
 // changed where the signature does not look is refused.
-func TestE2ERepeat(t *testing.T) {
+func testRepeat(t *testing.T) {
 	w := begin(t, "")
 	raw := w.good("groceries")
 	w.settled(w.send(friend, raw, shopping).Data)

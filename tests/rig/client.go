@@ -111,9 +111,14 @@ func (r Result) Refused() bool { return r.Data.Code >= 400 }
 
 // Send sends one message. An answer other than 2xx is no error.
 func (c *Client) Send(from string, to []string, raw string) (Result, error) {
+	return c.SendWith("", from, to, raw)
+}
+
+// SendWith is Send with those parameters behind MAIL (" SMTPUTF8").
+func (c *Client) SendWith(parameters, from string, to []string, raw string) (Result, error) {
 	var r Result
 	var err error
-	if r.Mail, err = c.Command("MAIL FROM:<" + from + ">"); err != nil {
+	if r.Mail, err = c.Command("MAIL FROM:<" + from + ">" + parameters); err != nil {
 		return r, err
 	}
 	r.Data = r.Mail

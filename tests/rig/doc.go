@@ -2,7 +2,7 @@
 // DNS server with throwaway keys, dkimpy as the signer, and stile between them.
 //
 // The end-to-end tests and the demo are its two users, so what the demo shows
-// is what the tests test. Postfix gets the very lines of contrib/postfix.
+// is what the tests test. Postfix is wired by the very script of contrib/postfix.
 //
 // # Security
 //

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,8 +26,6 @@ type Postfix struct {
 	Addr string // where its smtpd(8) listens, host:port
 	Dir  string // its configuration (etc), queue, data, log and mail
 	Log  *Lines
-	// Action is what it does when a milter fails: shutdown or tempfail.
-	Action string
 
 	packages packages
 	master   *process
@@ -56,24 +53,22 @@ const broken = "broken@estate.example"
 
 // startPostfix starts an instance under dir. With relay ("[127.0.0.1]:port") it
 // is a sender's, that passes all mail on to there, without one the receiver's,
-// wired as contrib/postfix says.
-func startPostfix(ctx context.Context, p packages, n ids, dir, relay string) (*Postfix, error) {
+// with that wiring of contrib/postfix ("a" or "b").
+func startPostfix(ctx context.Context, p packages, n ids, dir, relay, wiring string) (*Postfix, error) {
 	f := &Postfix{Dir: dir, Log: NewLines(), packages: p}
 	if err := f.layOut(n); err != nil {
 		return nil, err
 	}
-	wiring := ""
-	if relay == "" {
-		var err error
-		if wiring, err = f.wiring(ctx); err != nil {
-			return nil, err
-		}
-	}
 	// A port that was free a moment ago may be taken by now: then once more.
 	var err error
 	for range 3 {
-		if err = f.configure(n, relay, wiring); err != nil {
+		if err = f.configure(n, relay); err != nil {
 			return nil, err
+		}
+		if relay == "" {
+			if err = f.apply(ctx, wiring); err != nil {
+				return nil, err
+			}
 		}
 		if err = f.run(ctx); err == nil {
 			return f, nil
@@ -89,6 +84,18 @@ func bracketed(addr string) (string, error) {
 		return "", fmt.Errorf("rig: %w", err)
 	}
 	return "[" + host + "]:" + port, nil
+}
+
+// freeAddr is a port on loopback that is free now, host:port.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("rig: %w", err)
+	}
+	if err := l.Close(); err != nil {
+		return "", fmt.Errorf("rig: %w", err)
+	}
+	return l.Addr().String(), nil
 }
 
 // layOut makes the directories with the owners that Postfix wants.
@@ -155,8 +162,6 @@ func (f *Postfix) layOutMail(n ids) error {
 	for name, text := range map[string]string{
 		"mailboxes": mailboxes.String(),
 		"transport": broken + " broken:\n",
-		"master.cf": "", // postconf(1) wants one
-		"main.cf":   "",
 	} {
 		if err := os.WriteFile(filepath.Join(f.Dir, "etc", name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("rig: %w", err)
@@ -165,39 +170,14 @@ func (f *Postfix) layOutMail(n ids) error {
 	return nil
 }
 
-// wiring is contrib/postfix/stile.cf with the action that this Postfix knows.
-func (f *Postfix) wiring(ctx context.Context) (string, error) {
-	action, err := f.Command(ctx, "", "postconf", "-c", filepath.Join(f.Dir, "etc"), "-dh", "milter_default_action")
-	if err != nil {
-		return "", err
-	}
-	f.Action = "tempfail"
-	if strings.TrimSpace(action) == "shutdown" {
-		f.Action = "shutdown"
-	}
-	text, err := os.ReadFile(filepath.Join(f.packages.repo, "contrib", "postfix", "stile.cf"))
-	if err != nil {
-		return "", fmt.Errorf("rig: %w", err)
-	}
-	const line = "\nstile_action = "
-	if strings.Count(string(text), line+"tempfail\n") != 1 {
-		return "", errors.New("rig: contrib/postfix/stile.cf does not set stile_action once, to tempfail")
-	}
-	return strings.Replace(string(text), line+"tempfail", line+f.Action, 1), nil
-}
-
 // configure writes main.cf and master.cf, with a port that is free now.
-func (f *Postfix) configure(n ids, relay, wiring string) error {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("rig: %w", err)
-	}
-	f.Addr = free.Addr().String()
-	if err := free.Close(); err != nil {
-		return fmt.Errorf("rig: %w", err)
+func (f *Postfix) configure(n ids, relay string) error {
+	var err error
+	if f.Addr, err = freeAddr(); err != nil {
+		return err
 	}
 	values := map[string]any{
-		"Dir": f.Dir, "Addr": f.Addr, "Relay": relay, "Wiring": wiring,
+		"Dir": f.Dir, "Addr": f.Addr, "Relay": relay,
 		"Owner": queueOwner, "Group": queueGroup, "MailUID": n.mailUID,
 		"Packages": map[string]string{
 			"Daemons":  f.packages.daemons(),
@@ -305,8 +285,8 @@ func (f *Postfix) Version(ctx context.Context) (string, error) {
 }
 
 // Sendmail hands a message to sendmail(1).
-func (f *Postfix) Sendmail(ctx context.Context, from, to, raw string) error {
-	_, err := f.Command(ctx, strings.ReplaceAll(raw, "\r\n", "\n"), "sendmail", "-i", "-f", from, to)
+func (f *Postfix) Sendmail(ctx context.Context, from, raw string, to ...string) error {
+	_, err := f.Command(ctx, strings.ReplaceAll(raw, "\r\n", "\n"), "sendmail", append([]string{"-i", "-f", from, "--"}, to...)...)
 	return err
 }
 

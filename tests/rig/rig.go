@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ type Rig struct {
 type Options struct {
 	Stile  string // the binary to run; "" builds it
 	Config string // put at the end of stile's configuration
+	Wiring string // of contrib/postfix: "a", the domain agents.example alone, or "b", all mail; "" is "b"
 }
 
 // Start starts everything but the daemon, which [Stile.Start] starts. Close
@@ -58,7 +60,7 @@ func Start(ctx context.Context, o Options) (_ *Rig, err error) {
 	if r.Signer, err = startSigner(r.packages); err != nil {
 		return nil, err
 	}
-	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), ""); err != nil {
+	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), "", cmp.Or(o.Wiring, "b")); err != nil {
 		return nil, err
 	}
 	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, r.Postfix, r.DNS, o.Config)
@@ -138,7 +140,7 @@ func (r *Rig) Sender(ctx context.Context) (*Postfix, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := startPostfix(ctx, r.packages, r.ids, dir, relay)
+	f, err := startPostfix(ctx, r.packages, r.ids, dir, relay, "")
 	if err != nil {
 		return nil, err
 	}

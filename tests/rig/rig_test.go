@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 // dkimpy signed verifies by the DNS server's records.
 func TestWiring(t *testing.T) {
 	if testing.Short() {
-		t.Log("Postfix is not started: -short")
+		fmt.Println("not run: TestWiring")
 		return
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -89,7 +90,7 @@ func bare(t *testing.T, ctx context.Context) *Rig {
 	if r.Signer, err = startSigner(r.packages); err != nil {
 		t.Fatal(err)
 	}
-	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), ""); err != nil {
+	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), "", "b"); err != nil {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(r.Postfix.Dir, "queue", "stile", "stile.sock")
