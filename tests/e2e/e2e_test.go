@@ -40,6 +40,7 @@ var tests = []struct {
 	{"replay", testRepeat},
 	{"spool", testLarge},
 	{"garbage", testGarbage},
+	{"no-reply", testNoReply},
 	{"dns-dead", testDNSFails},
 	{"defer-holds-all", testDeferHoldsAll},
 	{"store-locked", testStoreLocked},

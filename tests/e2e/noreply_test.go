@@ -11,10 +11,10 @@ import (
 	"stile/tests/rig"
 )
 
-// TestE2ENoReply: Postfix waits for no answer to CONNECT, MAIL, header and end
+// testNoReply: Postfix waits for no answer to CONNECT, MAIL, header and end
 // of header, whichever version of the protocol the answer to its offer names,
 // and good mail and bad mail end as they should.
-func TestE2ENoReply(t *testing.T) {
+func testNoReply(t *testing.T) {
 	for _, version := range []uint32{2, 6} {
 		t.Run(fmt.Sprintf("version-%d", version), func(t *testing.T) {
 			w := begin(t, "")
