@@ -1,5 +1,7 @@
 // Command demo shows the whole path: mail sent over SMTP into a real Postfix,
-// through stile, and what becomes of it. scripts/demo builds and runs it.
+// through stile, and what becomes of it. scripts/demo builds and runs it. With
+// -bare, for those who are not root, it speaks to stile's socket itself, in
+// Postfix's place.
 //
 // # Security
 //

@@ -20,22 +20,22 @@ import (
 	"stile/verdict"
 )
 
-// readPy is how any reader gets at the fence; it is printed, and it is run.
-const readPy = `import email, email.policy, sys
-message = email.message_from_binary_file(open(sys.argv[1], "rb"), policy=email.policy.default)
-print(message["Stile-Rendering"])`
-
 //go:embed send.py
 var sendPy string
 
 func main() {
 	stile := flag.String("stile", "", "the stile binary to show")
 	keep := flag.String("keep", "", "go on running after the report, once this file is written")
+	bare := flag.Bool("bare", false, "leave Postfix out and speak to stile's socket")
 	color := flag.Bool("color", false, "print for a terminal")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *stile, *keep, paper{color: *color}); err != nil {
+	show := func() error { return run(ctx, *stile, *keep, paper{color: *color}) }
+	if *bare {
+		show = func() error { return runBare(ctx, *stile, paper{color: *color}) }
+	}
+	if err := show(); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
@@ -50,13 +50,8 @@ func run(ctx context.Context, stile, keep string, p paper) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	key, err := rig.NewRSA(2048)
+	key, err := begin(hurry, r)
 	if err != nil {
-		return err
-	}
-	r.DNS.SetTXT("s1._domainkey.example.org", key.Record)
-	r.DNS.SetTXT("s1._domainkey.evil.example", key.Record)
-	if err := r.Stile.Start(hurry); err != nil {
 		return err
 	}
 	version, err := r.Postfix.Version(hurry)
@@ -64,8 +59,7 @@ func run(ctx context.Context, stile, keep string, p paper) (err error) {
 		return err
 	}
 	p.heading("A private Postfix %s, stile as its milter, mail by SMTP, signed by dkimpy", version)
-	p.line("%s is guarded; on its list: %s", mailbox, friend)
-	if err := show(hurry, r, key, p); err != nil {
+	if err := show(hurry, r, &postfix{r, r.Postfix.Mailbox("shopping")}, key, p); err != nil {
 		return err
 	}
 	if keep == "" {
@@ -85,17 +79,46 @@ func run(ctx context.Context, stile, keep string, p paper) (err error) {
 	return nil
 }
 
+// runBare shows what can be shown without root: all but Postfix.
+func runBare(ctx context.Context, stile string, p paper) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	r, err := rig.StartBare(ctx, rig.Options{Stile: stile})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	key, err := begin(ctx, r)
+	if err != nil {
+		return err
+	}
+	p.heading("stile, spoken to over its socket as Postfix speaks to it")
+	p.line("Postfix itself is left out: it must be started as root.")
+	return show(ctx, r, &socket{path: r.Stile.Socket, dir: r.Dir}, key, p)
+}
+
+// begin starts the daemon and makes the key that signs for both domains.
+func begin(ctx context.Context, r *rig.Rig) (*rig.Key, error) {
+	key, err := rig.NewRSA(2048)
+	if err != nil {
+		return nil, err
+	}
+	r.DNS.SetTXT("s1._domainkey.example.org", key.Record)
+	r.DNS.SetTXT("s1._domainkey.evil.example", key.Record)
+	return key, r.Stile.Start(ctx)
+}
+
 // show sends the messages and prints the report.
-func show(ctx context.Context, r *rig.Rig, key *rig.Key, p paper) error {
+func show(ctx context.Context, r *rig.Rig, g gate, key *rig.Key, p paper) error {
+	p.line("%s is guarded; on its list: %s", mailbox, friend)
 	before, err := r.Stile.Scrape(ctx)
 	if err != nil {
 		return err
 	}
 	p.heading("Message, verdict, where it went")
-	box := r.Postfix.Mailbox("shopping")
 	first := ""
 	for i, m := range messages(key) {
-		f, err := send(ctx, r, box, m)
+		f, err := send(ctx, r, g, m)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.what, err)
 		}
@@ -109,11 +132,11 @@ func show(ctx context.Context, r *rig.Rig, key *rig.Key, p paper) error {
 	}
 
 	p.heading("Message 1 as an agent sees it")
-	p.line("Python's email library reads the field Stile-Rendering of the delivered file:")
-	text, err := r.Python(ctx, readPy, first)
+	library, text, err := g.read(ctx, first)
 	if err != nil {
 		return err
 	}
+	p.line("%s reads the field Stile-Rendering of the delivered file:", library)
 	p.text(text)
 
 	p.heading("stile quarantine list")
@@ -143,7 +166,7 @@ type fate struct {
 }
 
 // send sends one message and finds out what became of it.
-func send(ctx context.Context, r *rig.Rig, box *rig.Mailbox, m message) (fate, error) {
+func send(ctx context.Context, r *rig.Rig, g gate, m message) (fate, error) {
 	raw := m.raw
 	if m.sign != nil {
 		var err error
@@ -166,30 +189,16 @@ func send(ctx context.Context, r *rig.Rig, box *rig.Mailbox, m message) (fate, e
 	if err != nil {
 		return fate{}, err
 	}
-	c, err := rig.Dial(ctx, r.Postfix.Addr)
-	if err != nil {
+	got, err := g.pass(ctx, to, raw)
+	switch {
+	case err != nil:
 		return fate{}, err
-	}
-	defer c.Close()
-	got, err := c.Send("someone@client.example", []string{to}, raw)
-	if err != nil {
-		return fate{}, err
-	}
-	if got.Data.Code/100 == 4 {
-		return fate{verdict: "defer", where: fmt.Sprintf("stays with the sender (%d)", got.Data.Code)}, nil
-	}
-	line, err := r.Postfix.Fate(ctx, got.Data.QueueID())
-	if err != nil {
-		return fate{}, err
-	}
-	if strings.Contains(line, "milter-discard") {
+	case got.code/100 == 4:
+		return fate{verdict: "defer", where: fmt.Sprintf("stays with the sender (%d)", got.code)}, nil
+	case got.file == "":
 		return refused(ctx, r, records)
 	}
-	path, err := box.Next(ctx)
-	if err != nil {
-		return fate{}, err
-	}
-	return delivered(path)
+	return delivered(got.file)
 }
 
 // delivered reads the stamp of a delivered message.

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"fmt"
+	"os"
 	"os/user"
 	"strconv"
 )
@@ -23,6 +24,15 @@ type ids struct {
 	setGID             int
 	stileUID, stileGID int
 	mailUID            int
+}
+
+// stileAccount is the account that runs stile where there is no Postfix: our
+// own, if we are not root.
+func stileAccount() (ids, error) {
+	if os.Geteuid() == 0 {
+		return accounts()
+	}
+	return ids{stileUID: os.Geteuid(), stileGID: os.Getegid()}, nil
 }
 
 func accounts() (ids, error) {

@@ -15,7 +15,8 @@
 //
 // It must be root, as Postfix's master(8) must. The mail system then runs as
 // accounts that every Debian has and hardly anything uses (see accounts.go);
-// none is made. stile runs as one of them too, never as root.
+// none is made. stile runs as one of them too, never as root. A bare rig
+// ([StartBare]) has no Postfix and needs no root; then stile runs as its caller.
 //
 // # Diagnostics
 //

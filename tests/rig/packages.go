@@ -11,7 +11,7 @@ import (
 // packages is what scripts/bring unpacked.
 type packages struct {
 	repo string // the repository's root
-	root string // the unpacked packages, laid out as under /
+	root string // the unpacked packages, laid out as under /; "": none
 }
 
 // findRepo goes up from the working directory to the module's root.
@@ -92,13 +92,18 @@ func exists(path string) bool {
 // environment is all that a started program sees of ours: not the caller's
 // LANG, PYTHON* or MAIL_CONFIG.
 func (p packages) environment(more ...string) []string {
-	return append([]string{
+	env := []string{
 		"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
 		"LC_ALL=C.UTF-8",
 		"TZ=UTC",
 		"HOME=/nonexistent",
-		"LD_LIBRARY_PATH=" + p.libraries(),
-		"PYTHONPATH=" + p.modules(),
-		"PYTHONDONTWRITEBYTECODE=1",
-	}, more...)
+	}
+	if p.root != "" {
+		env = append(env,
+			"LD_LIBRARY_PATH="+p.libraries(),
+			"PYTHONPATH="+p.modules(),
+			"PYTHONDONTWRITEBYTECODE=1",
+		)
+	}
+	return append(env, more...)
 }

@@ -14,13 +14,14 @@ import (
 
 // Rig is the whole path, running.
 type Rig struct {
-	Dir     string // all files of it
-	Postfix *Postfix
+	Dir     string   // all files of it
+	Postfix *Postfix // nil in a bare one
 	DNS     *DNS
-	Signer  *Signer
+	Signer  Signer
 	Stile   *Stile
 
 	packages packages
+	dkimpy   *dkimpy // what Signer is, if it is that
 	ids      ids
 	senders  []*Postfix
 }
@@ -44,27 +45,72 @@ func Start(ctx context.Context, o Options) (_ *Rig, err error) {
 			err = errors.Join(err, r.Close())
 		}
 	}()
+	bin, err := r.common(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.startDkimpy(); err != nil {
+		return nil, err
+	}
+	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), "", cmp.Or(o.Wiring, "b")); err != nil {
+		return nil, err
+	}
+	socket := filepath.Join(r.Postfix.Dir, "queue", "stile", "stile.sock")
+	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, socket, r.DNS, o.Config)
+	return r, err
+}
+
+// StartBare is Start without all that needs root or brought packages: there is
+// no Postfix, the tests' own signer stands in for dkimpy, and stile runs as
+// its caller, unless that is root.
+func StartBare(ctx context.Context, o Options) (_ *Rig, err error) {
+	r := &Rig{Signer: ownSigner{}}
+	if r.packages.repo, err = findRepo(); err != nil {
+		return nil, err
+	}
+	if r.ids, err = stileAccount(); err != nil {
+		return nil, err
+	}
+	if r.Dir, err = workDir(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	bin, err := r.common(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(r.Dir, "stile.d")
+	r.Stile, err = newStile(ctx, r.packages, r.ids, dir, bin, filepath.Join(dir, "stile.sock"), r.DNS, o.Config)
+	return r, err
+}
+
+// common starts what every rig has and returns the path of stile's program.
+func (r *Rig) common(ctx context.Context, o Options) (bin string, err error) {
 	// The account that stile runs as may not be able to reach the clone.
-	bin := filepath.Join(r.Dir, "stile")
+	bin = filepath.Join(r.Dir, "stile")
 	if o.Stile == "" {
 		err = buildStile(ctx, r.packages.repo, bin)
 	} else {
 		err = copyProgram(bin, o.Stile)
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if r.DNS, err = StartDNS(); err != nil {
-		return nil, err
+	r.DNS, err = StartDNS()
+	return bin, err
+}
+
+func (r *Rig) startDkimpy() error {
+	var err error
+	if r.dkimpy, err = startSigner(r.packages); err != nil {
+		return err
 	}
-	if r.Signer, err = startSigner(r.packages); err != nil {
-		return nil, err
-	}
-	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), "", cmp.Or(o.Wiring, "b")); err != nil {
-		return nil, err
-	}
-	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, r.Postfix, r.DNS, o.Config)
-	return r, err
+	r.Signer = r.dkimpy
+	return nil
 }
 
 // prepare finds what is needed and makes the rig's directory.
@@ -162,8 +208,8 @@ func (r *Rig) Close() error {
 	if r.Stile != nil {
 		errs = append(errs, r.Stile.Stop(ctx))
 	}
-	if r.Signer != nil {
-		errs = append(errs, r.Signer.stop(ctx))
+	if r.dkimpy != nil {
+		errs = append(errs, r.dkimpy.stop(ctx))
 	}
 	if r.DNS != nil {
 		r.DNS.Stop(ctx)

@@ -87,7 +87,7 @@ func bare(t *testing.T, ctx context.Context) *Rig {
 	if r.DNS, err = StartDNS(); err != nil {
 		t.Fatal(err)
 	}
-	if r.Signer, err = startSigner(r.packages); err != nil {
+	if err := r.startDkimpy(); err != nil {
 		t.Fatal(err)
 	}
 	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), "", "b"); err != nil {

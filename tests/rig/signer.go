@@ -3,6 +3,7 @@ package rig
 import (
 	"bufio"
 	"context"
+	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
@@ -17,6 +18,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"stile/tests/signed"
 )
 
 //go:embed sign.py
@@ -26,6 +29,7 @@ var signPy string
 type Key struct {
 	algorithm string
 	private   string // as dkimpy takes it
+	signer    crypto.Signer
 	Record    string // what stands in the DNS (RFC 6376, 3.6.1)
 }
 
@@ -43,6 +47,7 @@ func NewRSA(bits int) (*Key, error) {
 	return &Key{
 		algorithm: "rsa-sha256",
 		private:   string(pem.EncodeToMemory(block)),
+		signer:    k,
 		Record:    "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(public),
 	}, nil
 }
@@ -56,6 +61,7 @@ func NewEd25519() (*Key, error) {
 	return &Key{
 		algorithm: "ed25519-sha256",
 		private:   base64.StdEncoding.EncodeToString(private.Seed()),
+		signer:    private,
 		Record:    "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public),
 	}, nil
 }
@@ -79,8 +85,54 @@ var DefaultHeaders = []string{
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",
 }
 
-// Signer is dkimpy, running.
-type Signer struct {
+// fill puts what is meant by the zero values.
+func (s *Signing) fill() error {
+	if s.Key == nil {
+		return errors.New("rig: signing without a key")
+	}
+	if s.Headers == nil {
+		s.Headers = DefaultHeaders
+	}
+	if s.Canon == "" {
+		s.Canon = "relaxed/relaxed"
+	}
+	if s.Time.IsZero() {
+		s.Time = time.Now()
+	}
+	return nil
+}
+
+// Signer signs mail.
+type Signer interface {
+	// Sign returns the message with a DKIM-Signature on top.
+	Sign(raw string, how Signing) (string, error)
+}
+
+// ownSigner is that of package signed, for a rig without brought packages.
+type ownSigner struct{}
+
+func (ownSigner) Sign(raw string, how Signing) (string, error) {
+	if err := how.fill(); err != nil {
+		return "", err
+	}
+	s := signed.Signature{
+		Domain: how.Domain, Selector: how.Selector, Key: how.Key.signer, Names: how.Headers, Length: how.Length,
+	}
+	switch how.Canon {
+	case "relaxed/relaxed":
+	case "simple/simple":
+		s.Simple = true
+	default:
+		return "", fmt.Errorf("rig: signing with c=%s needs dkimpy", how.Canon)
+	}
+	if !how.Undated {
+		s.Time = how.Time
+	}
+	return signed.Sign(raw, s)
+}
+
+// dkimpy is the signer of that name, running.
+type dkimpy struct {
 	mu   sync.Mutex
 	proc *process
 	in   io.WriteCloser
@@ -88,11 +140,11 @@ type Signer struct {
 	errs *Lines
 }
 
-func startSigner(p packages) (*Signer, error) {
+func startSigner(p packages) (*dkimpy, error) {
 	cmd := exec.Command(p.python(), "-I", "-c", "import sys; sys.path.insert(0, sys.argv[1])\n"+signPy,
 		p.modules())
 	cmd.Env = p.environment()
-	s := &Signer{errs: NewLines()}
+	s := &dkimpy{errs: NewLines()}
 	cmd.Stderr = s.errs
 	var err error
 	if s.in, err = cmd.StdinPipe(); err != nil {
@@ -109,19 +161,9 @@ func startSigner(p packages) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the message with a DKIM-Signature on top.
-func (s *Signer) Sign(raw string, how Signing) (string, error) {
-	if how.Key == nil {
-		return "", errors.New("rig: signing without a key")
-	}
-	if how.Headers == nil {
-		how.Headers = DefaultHeaders
-	}
-	if how.Canon == "" {
-		how.Canon = "relaxed/relaxed"
-	}
-	if how.Time.IsZero() {
-		how.Time = time.Now()
+func (s *dkimpy) Sign(raw string, how Signing) (string, error) {
+	if err := how.fill(); err != nil {
+		return "", err
 	}
 	job := map[string]any{
 		"message":      []byte(raw), // base64 in JSON
@@ -157,7 +199,7 @@ func (s *Signer) Sign(raw string, how Signing) (string, error) {
 	return string(field) + raw, nil
 }
 
-func (s *Signer) stop(ctx context.Context) error {
+func (s *dkimpy) stop(ctx context.Context) error {
 	_ = s.in.Close() // the end of its input ends it
 	return s.proc.wait(ctx)
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -48,22 +47,19 @@ func buildStile(ctx context.Context, repo, bin string) error {
 	return nil
 }
 
-// newStile writes a configuration for the given Postfix and DNS, and a seal key,
+// newStile writes a configuration for the given socket and DNS, and a seal key,
 // under dir. more is put at the end of the file.
-func newStile(ctx context.Context, p packages, n ids, dir, bin string, f *Postfix, d *DNS, more string) (*Stile, error) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+func newStile(ctx context.Context, p packages, n ids, dir, bin, socket string, d *DNS, more string) (*Stile, error) {
+	metrics, err := freeAddr()
 	if err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
+		return nil, err
 	}
 	s := &Stile{
 		Log: NewLines(), Bin: bin, packages: p, ids: n,
 		Config:  filepath.Join(dir, "stile.toml"),
 		Store:   filepath.Join(dir, "quarantine.db"),
-		Socket:  filepath.Join(f.Dir, "queue", "stile", "stile.sock"),
-		Metrics: free.Addr().String(),
-	}
-	if err := free.Close(); err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
+		Socket:  socket,
+		Metrics: metrics,
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("rig: %w", err)
@@ -97,7 +93,7 @@ func (s *Stile) command(args ...string) *exec.Cmd {
 	cmd.Dir = filepath.Dir(s.Config)
 	cmd.Env = s.packages.environment("TMPDIR=" + filepath.Dir(s.Config))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
-		Uid: uint32(s.ids.stileUID), Gid: uint32(s.ids.stileGID),
+		Uid: uint32(s.ids.stileUID), Gid: uint32(s.ids.stileGID), NoSetGroups: os.Geteuid() != 0,
 	}}
 	return cmd
 }

@@ -3,6 +3,7 @@ package signed
 import (
 	"crypto"
 	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,38 +11,48 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 )
 
-// sign puts a DKIM-Signature on top of a raw message (RFC 6376, 5).
-func sign(t testing.TB, s Spec, raw string) string {
-	t.Helper()
+// Signature says how a raw message is signed.
+type Signature struct {
+	Domain   string        // d=
+	Selector string        // s=
+	Key      crypto.Signer // *rsa.PrivateKey or ed25519.PrivateKey
+	Names    []string      // h=
+	Simple   bool          // c=simple/simple instead of relaxed/relaxed
+	Time     time.Time     // t=; zero: none
+	Length   bool          // l= of the whole body
+	Tags     string        // further tags, each ended by ";"
+}
+
+// Sign puts a DKIM-Signature on top of a raw message (RFC 6376, 5).
+func Sign(raw string, s Signature) (string, error) {
 	head, body, _ := strings.Cut(raw, "\r\n\r\n")
-	names := s.Sign
-	if names == nil {
-		names = fieldNames("From: x\r\n" + s.Header)
-	}
 	alg, canon := "rsa-sha256", "relaxed/relaxed"
-	if s.Ed25519 {
+	if _, ed := s.Key.(ed25519.PrivateKey); ed {
 		alg = "ed25519-sha256"
 	}
 	if s.Simple {
 		canon = "simple/simple"
 	}
-	bh := sha256.Sum256([]byte(canonicalBody(body, s.Simple)))
+	body = canonicalBody(body, s.Simple)
+	bh := sha256.Sum256([]byte(body))
 	field := fmt.Sprintf("DKIM-Signature: v=1; a=%s; c=%s; d=%s; s=%s;", alg, canon, s.Domain, s.Selector)
-	if !s.NoTime {
-		field += fmt.Sprintf(" t=%d;", time.Now().Unix())
+	if !s.Time.IsZero() {
+		field += fmt.Sprintf(" t=%d;", s.Time.Unix())
+	}
+	if s.Length {
+		field += fmt.Sprintf(" l=%d;", len(body))
 	}
 	if s.Tags != "" {
 		field += " " + s.Tags
 	}
-	field += fmt.Sprintf("\r\n h=%s;\r\n bh=%s;\r\n b=", strings.Join(names, ":"), base64.StdEncoding.EncodeToString(bh[:]))
+	field += fmt.Sprintf("\r\n h=%s;\r\n bh=%s;\r\n b=", strings.Join(s.Names, ":"), base64.StdEncoding.EncodeToString(bh[:]))
 
 	var data strings.Builder
 	fields := splitFields(head)
-	for _, n := range names {
+	for _, n := range s.Names {
 		// The k-th time that a name is given it stands for the k-th from below.
 		for i, f := range slices.Backward(fields) {
 			if name, _, _ := strings.Cut(f, ":"); strings.EqualFold(name, n) {
@@ -52,20 +63,16 @@ func sign(t testing.TB, s Spec, raw string) string {
 		}
 	}
 	data.WriteString(strings.TrimSuffix(canonicalField(field+"\r\n", s.Simple), "\r\n"))
-	return field + seal(t, s, data.String()) + "\r\n" + raw
-}
-
-func seal(t testing.TB, s Spec, data string) string {
-	t.Helper()
-	sum := sha256.Sum256([]byte(data))
-	if s.Ed25519 {
-		return base64.StdEncoding.EncodeToString(ed25519.Sign(edKey(), sum[:]))
+	sum := sha256.Sum256([]byte(data.String()))
+	hash := crypto.Hash(0) // Ed25519 signs the hash as a text (RFC 8463, 3)
+	if _, isRSA := s.Key.(*rsa.PrivateKey); isRSA {
+		hash = crypto.SHA256
 	}
-	b, err := rsa.SignPKCS1v15(nil, rsaKey(), crypto.SHA256, sum[:])
+	b, err := s.Key.Sign(rand.Reader, sum[:], hash)
 	if err != nil {
-		t.Fatal(err)
+		return "", fmt.Errorf("signed: %w", err)
 	}
-	return base64.StdEncoding.EncodeToString(b)
+	return field + base64.StdEncoding.EncodeToString(b) + "\r\n" + raw, nil
 }
 
 // splitFields cuts a header into its fields, each with its folds and its end.

@@ -76,6 +76,25 @@ func Mail(t testing.TB, s Spec) string {
 	return s.Above + raw
 }
 
+func sign(t testing.TB, s Spec, raw string) string {
+	t.Helper()
+	how := Signature{Domain: s.Domain, Selector: s.Selector, Key: rsaKey(), Names: s.Sign, Simple: s.Simple, Tags: s.Tags}
+	if s.Ed25519 {
+		how.Key = edKey()
+	}
+	if how.Names == nil {
+		how.Names = fieldNames("From: x\r\n" + s.Header)
+	}
+	if !s.NoTime {
+		how.Time = time.Now()
+	}
+	out, err := Sign(raw, how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func fieldNames(header string) (names []string) {
 	for line := range strings.Lines(header) {
 		if name, _, ok := strings.Cut(line, ":"); ok && line[0] != ' ' && line[0] != '\t' {
