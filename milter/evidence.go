@@ -11,8 +11,7 @@ import (
 	"stile/verdict"
 )
 
-// original is the message as evidence, before its file is made: the zero value
-// where nobody wants it kept.
+// original is the message as evidence, and what became of it.
 type original struct {
 	quarantine.Original
 	state string // one of quarantine's evidence states
@@ -51,14 +50,16 @@ func (s *session) preserve(ctx context.Context, c *verdict.Case, all []decision)
 	if s.msg.original.state == quarantine.EvidenceKept {
 		return nil
 	}
-	s.msg.original = s.original(c, all)
-	o := &s.msg.original
-	if o.Policy == "" {
+	s.msg.original = original{state: quarantine.EvidenceNone}
+	replaced := bodyLimit(all) > 0
+	if !slices.ContainsFunc(all, func(d decision) bool { return d.keepsOriginal(replaced) }) {
 		return nil
 	}
 	if s.server.o.Evidence == nil {
 		return lossOf(all)
 	}
+	o := &s.msg.original
+	o.Original = s.original(c, all)
 	err := s.seal(ctx, o.Original)
 	switch {
 	case err == nil:
@@ -99,11 +100,12 @@ func lossOf(all []decision) error {
 
 // original describes the message: the mailboxes that want it kept, and the best
 // that can be said of its sender.
-func (s *session) original(c *verdict.Case, all []decision) original {
+func (s *session) original(c *verdict.Case, all []decision) quarantine.Original {
 	claim := c.Claim()
-	o := original{state: quarantine.EvidenceNone}
-	o.ID, o.Kind, o.Size = s.msg.id, quarantine.KindOther, s.msg.size
-	o.AddressHash = claim.Hash(s.server.o.Store.HashKey())
+	o := quarantine.Original{
+		ID: s.msg.id, Kind: quarantine.KindOther, Size: s.msg.size,
+		AddressHash: claim.Hash(s.server.o.Store.HashKey()),
+	}
 	replaced := bodyLimit(all) > 0
 	for _, d := range all {
 		o.Kind = better(o.Kind, d.kind())

@@ -98,6 +98,22 @@ func init() {
 		})
 		return "", err
 	}
+	// readonly has its file system made read-only under it.
+	children["readonly"] = func(dir string) (string, error) {
+		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=0700"); err != nil {
+			return "", err
+		}
+		e, err := OpenEvidence(options(dir))
+		if err != nil {
+			return "", err
+		}
+		defer e.Close()
+		if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+			return "", err
+		}
+		sealed := e.Seal(context.Background(), original(1, 1), text([]byte("x")))
+		return fmt.Sprint(errors.Is(CheckEvidence(dir), syscall.EROFS), errors.Is(e.Ready(), syscall.EROFS), errors.Is(sealed, syscall.EROFS)), nil
+	}
 	// full seals on a file system of 256 KiB, in a mount namespace of its own.
 	children["full"] = func(dir string) (string, error) {
 		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=256k,mode=0700"); err != nil {

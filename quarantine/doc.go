@@ -23,8 +23,8 @@
 // another name, syncs, renames and syncs the directory; then the record is
 // made, and then the client is answered. So a record that says "kept" has its
 // original, and one that was removed after its time has a record that says
-// "expired". A file whose record failed is discarded, or, if that fails too,
-// has none. Each message is kept, also one that folds into the row of another:
+// "expired". A file whose record failed is discarded; if the process ended in
+// between it has none, and goes when its time is over. Each message is kept, also one that folds into the row of another:
 // its file has the ID of its own, which the log names. Nothing is compared with
 // what was kept before, for a sender who wants room can change a byte.
 //

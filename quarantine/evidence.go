@@ -46,6 +46,7 @@ type Evidence struct {
 	dir      *os.File // for its lock and to sync it
 	info     os.FileInfo
 	overhead int64 // octets of a sealed message of none
+	sync     func(*os.File) error
 
 	sweep sync.Mutex // one Prune at a time
 
@@ -65,7 +66,7 @@ type entry struct {
 // OpenEvidence takes the directory, makes it if it is not there, removes what a
 // process that was killed did not finish, and counts what is kept.
 func OpenEvidence(o EvidenceOptions) (*Evidence, error) {
-	e := &Evidence{o: o, ledger: newLedger(o.MaxBytes), sealing: map[string]entry{}}
+	e := &Evidence{o: o, sync: (*os.File).Sync, ledger: newLedger(o.MaxBytes), sealing: map[string]entry{}}
 	var err error
 	if e.overhead, err = overhead(o.Recipients); err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func (e *Evidence) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ready reports whether the directory is where it was opened.
+// Ready reports whether the directory is where it was opened and can be written.
 func (e *Evidence) Ready() error {
 	now, err := os.Stat(e.o.Dir)
 	if err != nil {
@@ -184,6 +185,9 @@ func (e *Evidence) Ready() error {
 	// lost.
 	if !os.SameFile(now, e.info) {
 		return fmt.Errorf("%w: it was moved or replaced under the running process; restart it", ErrEvidence)
+	}
+	if err := unix.Access(e.o.Dir, unix.W_OK|unix.X_OK); err != nil {
+		return evidenceError(err)
 	}
 	return nil
 }

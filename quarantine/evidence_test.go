@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"filippo.io/age"
-	"pgregory.net/rapid"
 )
 
 // identity is what opens the originals of these tests.
@@ -213,6 +212,15 @@ func TestSealingFails(t *testing.T) {
 		}, ErrEvidence},
 		{"less than was said", func(context.CancelFunc) func(io.Writer) error { return text(b[1:]) }, ErrEvidence},
 		{"more than was said", func(context.CancelFunc) func(io.Writer) error { return text(append(b[:len(b):len(b)], 'x')) }, ErrEvidence},
+		{"more, and it does not stop", func(context.CancelFunc) func(io.Writer) error {
+			return func(w io.Writer) error {
+				_, err := w.Write(append(b[:len(b):len(b)], b...))
+				if err == nil {
+					t.Error("more was taken than there was room for")
+				}
+				return nil
+			}
+		}, ErrEvidence},
 		{"its time is over", func(cancel context.CancelFunc) func(io.Writer) error {
 			return func(w io.Writer) error { cancel(); return text(b)(w) }
 		}, context.Canceled},
@@ -268,6 +276,22 @@ func TestSealingFails(t *testing.T) {
 			t.Error("the first one is gone")
 		}
 	})
+	t.Run("it is being sealed already", func(t *testing.T) {
+		e := directory(t)
+		o := original(1, len(b))
+		err := e.Seal(t.Context(), o, func(w io.Writer) error {
+			if err := e.Seal(t.Context(), o, text(b)); !errors.Is(err, syscall.EEXIST) {
+				t.Errorf("a second one under its ID: %v", err)
+			}
+			return text(b)(w)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files, octets := held(e); files != 1 || octets != e.sealedSize(o.Size) {
+			t.Errorf("%d files of %d octets are counted", files, octets)
+		}
+	})
 	t.Run("a value does not fit", func(t *testing.T) {
 		e := directory(t)
 		for _, change := range []func(*Original){
@@ -299,6 +323,56 @@ func emptyAgain(t *testing.T, e *Evidence) {
 	files, octets := held(e)
 	if files != 0 || octets != 0 || len(e.sealing) != 0 {
 		t.Errorf("%d files of %d octets are counted, %d are being sealed", files, octets, len(e.sealing))
+	}
+}
+
+// The file is on disk before it has its name, and the name before Seal returns;
+// where the disk says no to either, nothing is kept.
+func TestSealIsDurable(t *testing.T) {
+	b := make([]byte, 1000)
+	o := original(1, len(b))
+	file, name := "file "+temporary+o.name(), "directory "+o.name()
+	for _, c := range []struct {
+		fails int // the how manieth sync does
+		want  []string
+	}{{1, []string{file}}, {2, []string{file, name}}, {3, []string{file, name}}} {
+		e := directory(t)
+		var seen []string
+		e.sync = func(f *os.File) error {
+			names := entries(t, e.o.Dir)
+			if len(names) != 1 {
+				t.Fatalf("there is %q", names)
+			}
+			info, err := f.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			what := "directory "
+			if !info.IsDir() {
+				what = "file "
+				if info.Size() != e.sealedSize(o.Size) {
+					t.Errorf("the file is synced at %d octets", info.Size())
+				}
+			}
+			if seen = append(seen, what+names[0]); len(seen) == c.fails {
+				return syscall.EIO
+			}
+			return f.Sync()
+		}
+		err := e.Seal(t.Context(), o, text(b))
+		if fmt.Sprint(seen) != fmt.Sprint(c.want) {
+			t.Errorf("synced were %q, want %q", seen, c.want)
+		}
+		if c.fails > 2 {
+			if err != nil {
+				t.Errorf("sealing: %v", err)
+			}
+			continue
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("the error is %v", err)
+		}
+		emptyAgain(t, e)
 	}
 }
 
@@ -424,16 +498,28 @@ func TestKilledWhileSealing(t *testing.T) {
 // A disk that fills up is a failure and no answer; nothing of what did not fit
 // is left.
 func TestDiskFull(t *testing.T) {
-	said, _, end := child(t, "full", t.TempDir(), func(c *exec.Cmd) {
-		c.SysProcAttr = &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
-		}
-	})
+	said, _, end := child(t, "full", t.TempDir(), namespaces)
 	defer end()
 	if want := "true true 0 0 0 <nil>"; said != want {
 		t.Errorf("the child said %q, want %q", said, want)
+	}
+}
+
+// A disk that can only be read is told before a message is in hand, and then.
+func TestReadOnly(t *testing.T) {
+	said, _, end := child(t, "readonly", t.TempDir(), namespaces)
+	defer end()
+	if want := "true true true"; said != want {
+		t.Errorf("the child said %q, want %q", said, want)
+	}
+}
+
+// namespaces lets a child mount.
+func namespaces(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 }
 
@@ -489,149 +575,4 @@ func TestOpenEvidenceFails(t *testing.T) {
 	if _, err := OpenEvidence(options(filepath.Join(t.TempDir(), "no", "such"))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("one in a folder that is not there: %v", err)
 	}
-	if err := os.Chmod(e.o.Dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
-	if os.Geteuid() != 0 {
-		if err := CheckEvidence(e.o.Dir); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("one that cannot be written: %v", err)
-		}
-	}
-}
-
-// Old originals go and their records say so; younger ones and their records
-// stay.
-func TestPruneEvidence(t *testing.T) {
-	e := directory(t)
-	s, _ := fresh(t, Limits{})
-	var adding sync.WaitGroup
-	for n := range 1200 {
-		r := record(n)
-		r.Evidence = EvidenceKept
-		if n == 3 {
-			r.Evidence = EvidenceFull
-		}
-		adding.Go(func() { // together they share syncs
-			if _, err := s.Add(t.Context(), r); err != nil {
-				t.Error(err)
-			}
-		})
-		if n == 3 {
-			continue
-		}
-		// Sealing 1200 files costs 2400 syncs; here only their names count.
-		path := filepath.Join(e.o.Dir, original(n, 0).name())
-		if err := os.WriteFile(path, make([]byte, 10), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	adding.Wait()
-	if removed, err := e.Prune(t.Context(), s, noon); err != nil || removed != 0 {
-		t.Fatalf("%d removed, %v", removed, err)
-	}
-	if files, octets := held(e); files != 1199 || octets != 11990 {
-		t.Errorf("%d files of %d octets are counted", files, octets)
-	}
-	at := noon.Add(e.o.Keep + 1100*time.Second)
-	removed, err := e.Prune(t.Context(), s, at)
-	if err != nil || removed != 1099 {
-		t.Fatalf("%d removed, %v", removed, err)
-	}
-	sameAsOnDisk(t, e)
-	all, err := s.List(t.Context(), Filter{})
-	if err != nil || len(all) != 1200 {
-		t.Fatalf("%d records, %v", len(all), err)
-	}
-	for _, r := range all {
-		want := EvidenceKept
-		if r.Time.Before(at.Add(-e.o.Keep)) {
-			want = EvidenceExpired
-		}
-		if r.ID == record(3).ID {
-			want = EvidenceFull
-		}
-		if r.Evidence != want {
-			t.Errorf("the record of %v says %q, want %q", r.Time, r.Evidence, want)
-		}
-	}
-}
-
-// A record that cannot be written keeps its original.
-func TestPruneEvidenceNeedsTheStore(t *testing.T) {
-	e := directory(t)
-	s, _ := fresh(t, Limits{})
-	if err := e.Seal(t.Context(), original(1, 10), text(make([]byte, 10))); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Prune(t.Context(), s, noon.AddDate(1, 0, 0)); !errors.Is(err, ErrClosed) {
-		t.Errorf("the error is %v", err)
-	}
-	sameAsOnDisk(t, e)
-	if files, _ := held(e); files != 1 {
-		t.Errorf("%d files", files)
-	}
-}
-
-// What the administrator removes makes room, and what Discard removes does at
-// once.
-func TestRemovedByHand(t *testing.T) {
-	e := directory(t)
-	s, _ := fresh(t, Limits{})
-	for n := range 3 {
-		if err := e.Seal(t.Context(), original(n, 10), text(make([]byte, 10))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Remove(filepath.Join(e.o.Dir, original(0, 0).name())); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Prune(t.Context(), s, noon); err != nil {
-		t.Fatal(err)
-	}
-	sameAsOnDisk(t, e)
-	if err := e.Discard(original(1, 10)); err != nil {
-		t.Fatal(err)
-	}
-	sameAsOnDisk(t, e)
-	if err := e.Discard(original(1, 10)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("twice: %v", err)
-	}
-	if files, _ := held(e); files != 1 {
-		t.Errorf("%d files", files)
-	}
-}
-
-// A name says all, and nothing else is one.
-func TestNames(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o := Original{
-			ID:          newID(noon.Add(time.Duration(rapid.Int64Range(0, 1e15).Draw(t, "at"))), rapid.IntRange(0, 1000).Draw(t, "n")),
-			Kind:        rapid.SampledFrom(Kinds).Draw(t, "kind"),
-			AddressHash: rapid.StringMatching(`[0-9a-f]{8}`).Draw(t, "hash"),
-			Policy:      rapid.StringMatching(`[a-z0-9][a-z0-9-]{0,31}`).Draw(t, "policy"),
-			More:        rapid.IntRange(0, maxMore).Draw(t, "more"),
-		}
-		if o.Kind != KindClaimed && rapid.Bool().Draw(t, "nameless") {
-			o.AddressHash = ""
-		}
-		if got, ok := parseName(o.name()); !ok || got != o {
-			t.Fatalf("%+v is named %q, which is %+v, %v", o, o.name(), got, ok)
-		}
-		if len(temporary+o.name()) > 255 {
-			t.Fatalf("%q is too long for a name", o.name())
-		}
-	})
-}
-
-func FuzzParseName(f *testing.F) {
-	f.Add(original(1, 0).name())
-	f.Add(newID(noon, 1) + ".accepted.a+01.eml.age")
-	f.Fuzz(func(t *testing.T, name string) {
-		if o, ok := parseName(name); ok && o.name() != name {
-			t.Errorf("%q is taken for %q", name, o.name())
-		}
-	})
 }

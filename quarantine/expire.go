@@ -89,9 +89,7 @@ func (e *Evidence) drop(o Original, size int64) error {
 // count makes the ledger of the directory as it is. Sealing goes on meanwhile:
 // what it does is in the journal, which beats what was read.
 func (e *Evidence) count() error {
-	e.mu.Lock()
-	e.journal = maps.Clone(e.sealing)
-	e.mu.Unlock()
+	e.begin()
 	fresh := newLedger(e.o.MaxBytes)
 	err := each(e.o.Dir, func(o Original) error {
 		e.mu.Lock()
@@ -101,16 +99,33 @@ func (e *Evidence) count() error {
 		}
 		return nil
 	})
+	if err != nil {
+		fresh = nil
+	}
+	e.finish(fresh)
+	return err
+}
+
+// begin opens the journal.
+func (e *Evidence) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, n := range e.journal {
+	e.journal = maps.Clone(e.sealing)
+}
+
+// finish closes it and takes the new ledger, if there is one.
+func (e *Evidence) finish(fresh *ledger) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	journal := e.journal
+	e.journal = nil
+	if fresh == nil {
+		return
+	}
+	for _, n := range journal {
 		if n.there {
 			fresh.add(n.Original, n.size)
 		}
 	}
-	e.journal = nil
-	if err == nil {
-		e.ledger = fresh
-	}
-	return err
+	e.ledger = fresh
 }

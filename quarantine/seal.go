@@ -104,7 +104,7 @@ func (e *Evidence) seal(ctx context.Context, o Original, size int64, write func(
 		_ = f.Close()
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := e.sync(f); err != nil {
 		_ = f.Close()
 		return evidenceError(err)
 	}
@@ -115,7 +115,7 @@ func (e *Evidence) seal(ctx context.Context, o Original, size int64, write func(
 		return evidenceError(err)
 	}
 	// Without this the name may not be there after a power cut.
-	if err := e.dir.Sync(); err != nil {
+	if err := e.sync(e.dir); err != nil {
 		return evidenceError(err)
 	}
 	return nil
@@ -133,14 +133,11 @@ func (e *Evidence) encrypt(ctx context.Context, f io.Writer, o Original, size in
 	if err := write(plain); err != nil {
 		return plain.why(err)
 	}
-	// Less than was announced is not the message.
-	if plain.left != 0 {
-		return errSize
-	}
 	if err := to.Close(); err != nil {
 		return evidenceError(err)
 	}
-	// The quota was asked for this size.
+	// The quota was asked for this size, and less than was announced is not the
+	// message.
 	if sealed.n != size {
 		return errSize
 	}
@@ -161,6 +158,7 @@ func (s *source) Write(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, late(s.ctx)
 	}
+	// The disk does not get more than there was room for.
 	if int64(len(p)) > s.left {
 		return 0, errSize
 	}

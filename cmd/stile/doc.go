@@ -5,10 +5,12 @@
 // # Security
 //
 // Everything that these commands print is our own words, validated values, and
-// what a sender wrote inside a fence only. Messages of the command line and
-// errors pass through the fence's escaper, for their words may come from a
-// file name or an argument that somebody else chose. verdict, show, quote and
-// explain write nothing but an unlinked temporary file for standard input.
+// what a sender wrote inside a fence only. evidence open alone hands out a
+// refused message, into a new file for its owner, never to a terminal. Messages
+// of the command line and errors pass through the fence's escaper, for their
+// words may come from a file name or an argument that somebody else chose.
+// verdict, show, quote and explain write nothing but an unlinked temporary file
+// for standard input.
 //
 // # Diagnostics
 //
