@@ -1,21 +1,15 @@
 package milter
 
 import (
-	"bufio"
-	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"filippo.io/age"
@@ -336,120 +330,4 @@ func TestTooLargeIsNoOriginal(t *testing.T) {
 	if all := p.originals(); len(all) > 0 {
 		t.Errorf("there is %+v", all)
 	}
-}
-
-// Without its original there is no record, and without its record no original;
-// either way the sender keeps the message.
-func TestKeepingFails(t *testing.T) {
-	t.Run("the directory is gone", func(t *testing.T) {
-		p := keeping(t, noKeys, plenty)
-		must(t, os.Rename(p.evidence, p.evidence+".old"))
-		_, a := p.dial().deliver(signed.Mail(t, signed.Spec{Unsigned: true}), shopper)
-		id := isTryLater(t, a)
-		if n := len(p.lines("id=" + id + " policy=shopping verdict=defer reason=evidence cause=evidence")); n != 1 {
-			t.Errorf("%d lines:\n%s", n, p.log)
-		}
-		if n := len(p.records()); n > 0 {
-			t.Errorf("%d records", n)
-		}
-		if !strings.Contains(p.exposition(), `stile_evidence_seals_total{result="failed"} 1`) {
-			t.Error("the metrics do not count it")
-		}
-	})
-	t.Run("the store is closed", func(t *testing.T) {
-		p := keeping(t, noKeys, plenty)
-		must(t, p.store.Close())
-		_, a := p.dial().deliver(signed.Mail(t, signed.Spec{Unsigned: true}), shopper)
-		isTryLater(t, a)
-		if all := p.originals(); len(all) > 0 {
-			t.Errorf("there is %+v", all)
-		}
-	})
-}
-
-// stuck is a recipient by which sealing does not go on, once told so.
-type stuck struct {
-	age.Recipient
-	on atomic.Bool
-}
-
-func (s *stuck) Wrap(key []byte) ([]*age.Stanza, error) {
-	if s.on.Load() {
-		fmt.Println("sealing")
-		select {}
-	}
-	return s.Recipient.Wrap(key)
-}
-
-const childDir = "STILE_MILTER_CHILD"
-
-// A process that is killed while it seals has answered nothing, and what it
-// leaves is neither an original nor a record.
-func TestKilledWhileSealing(t *testing.T) {
-	if dir := os.Getenv(childDir); dir != "" {
-		sealForever(t, dir)
-	}
-	dir := t.TempDir()
-	exe, err := os.Executable()
-	must(t, err)
-	child := exec.CommandContext(t.Context(), exe, "-test.run=^TestKilledWhileSealing$")
-	child.Env = append(os.Environ(), childDir+"="+dir, "TMPDIR="+t.TempDir())
-	child.Stderr = os.Stderr
-	out, err := child.StdoutPipe()
-	must(t, err)
-	must(t, child.Start())
-	lines := bufio.NewScanner(out)
-	wait := func(word string) {
-		for lines.Scan() {
-			if lines.Text() == word {
-				return
-			}
-		}
-		t.Fatalf("the child never said %q", word)
-	}
-	wait("listening")
-	p := &place{t: t, socket: filepath.Join(dir, "s"), evidence: filepath.Join(dir, "evidence")}
-	c := p.dial()
-	c.envelope("friend@example.org", shopper)
-	raw := signed.Mail(t, signed.Spec{Unsigned: true})
-	c.header(splitAll(raw))
-	answered := make(chan error, 1)
-	go func() {
-		_, _, err := c.s.BodyReadFrom(strings.NewReader("eggs\r\n"))
-		answered <- err
-	}()
-	wait("sealing")
-	must(t, child.Process.Kill())
-	_ = child.Wait()
-	if err := <-answered; err == nil {
-		t.Error("the MTA was answered")
-	}
-	if all := p.originals(); len(all) > 0 {
-		t.Errorf("there is %+v", all)
-	}
-	r, err := quarantine.OpenReader(t.Context(), "sqlite:"+filepath.Join(dir, "quarantine.db"))
-	must(t, err)
-	defer r.Close()
-	if rows, err := r.List(t.Context(), quarantine.Filter{}); err != nil || len(rows) > 0 {
-		t.Errorf("%d records, %v", len(rows), err)
-	}
-}
-
-// sealForever is the child: a server that does not come to the end of sealing.
-func sealForever(t *testing.T, dir string) {
-	recipient := &stuck{Recipient: identity().Recipient()}
-	e, err := quarantine.OpenEvidence(quarantine.EvidenceOptions{
-		Dir: filepath.Join(dir, "evidence"), Recipients: []age.Recipient{recipient}, MaxBytes: plenty,
-	})
-	must(t, err)
-	recipient.on.Store(true)
-	p := prepare(t, noKeys)
-	p.server.o.Evidence = e
-	p.server.o.Store, err = quarantine.Open(context.Background(), "sqlite:"+filepath.Join(dir, "quarantine.db"), quarantine.Limits{})
-	must(t, err)
-	ln, err := net.Listen("unix", filepath.Join(dir, "s"))
-	must(t, err)
-	fmt.Println("listening")
-	err = p.server.Serve(context.Background(), ln)
-	t.Fatal(errors.Join(errors.New("the server ended"), err))
 }
