@@ -6,15 +6,10 @@ import (
 	"strings"
 )
 
-// maxBlank is the most line ends in a row that a signed body may have. The
-// verifier holds such a run in memory and copies it for each piece it reads.
-const maxBlank = 512 << 10
-
 // bodyHash is a canonical body's SHA-256, or why it could not be had.
 type bodyHash struct {
-	sum   []byte
-	blank int // the longest run of line ends
-	err   error
+	sum []byte
+	err error
 }
 
 // hashBody hashes the canonical body (RFC 6376, 3.4.3 and 3.4.4). A bare LF is
@@ -28,7 +23,7 @@ func hashBody(body io.Reader, simple bool) bodyHash {
 		c.write(buf[:n])
 		if err == io.EOF {
 			c.close()
-			return bodyHash{sum: h.Sum(nil), blank: c.blank}
+			return bodyHash{sum: h.Sum(nil)}
 		}
 		if err != nil {
 			return bodyHash{err: err}
@@ -45,7 +40,6 @@ type canonicalBody struct {
 	cr     bool // the last octet was CR and is not yet written
 	space  bool // relaxed: white space was seen and is not yet written
 	ends   int  // line ends seen and not yet written
-	blank  int  // the most of them so far
 	wrote  bool
 	out    []byte
 }
@@ -137,7 +131,6 @@ func (c *canonicalBody) emit(p []byte) {
 func (c *canonicalBody) endLine() {
 	c.space = false
 	c.ends++
-	c.blank = max(c.blank, c.ends)
 }
 
 func (c *canonicalBody) close() {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"stile/tests/signed"
 	"stile/verdict"
 )
@@ -52,8 +50,7 @@ func TestForgedCrowd(t *testing.T) {
 	if v := c.Judge(context.Background(), signed.Policy(t)); v.Outcome() != verdict.Accept {
 		t.Fatalf("%s %s", v.Outcome(), v.Reason())
 	}
-	// Twice hashed and once more verified.
-	if body.read > 3*size {
+	if body.read > 2*size {
 		t.Errorf("%d octets read of a body of %d", body.read, size)
 	}
 }
@@ -66,61 +63,25 @@ func TestCopies(t *testing.T) {
 	if v.Outcome() != verdict.Accept {
 		t.Fatalf("%s %s", v.Outcome(), v.Reason())
 	}
+	if body.read > size {
+		t.Errorf("%d octets read of a body of %d to judge it", body.read, size)
+	}
 	if p, err := c.Proof(context.Background(), v.Accepted()); err != nil || len(p.Signatures) != 1 {
 		t.Fatalf("%d signatures, %v", len(p.Signatures), err)
 	}
-	if body.read > 3*size {
+	if body.read > 2*size {
 		t.Errorf("%d octets read of a body of %d", body.read, size)
 	}
 }
 
-// TestEmptyLines: a body may have half a million empty lines in a row, which
-// cost little, and no more than that.
+// TestEmptyLines: a body may have any number of empty lines in a row.
 func TestEmptyLines(t *testing.T) {
-	const most = 512 << 10
-	for n, want := range map[int]verdict.Outcome{most - 1: verdict.Accept, most: verdict.Refuse} {
-		for _, simple := range []bool{false, true} {
-			for _, end := range []string{"", "milk\r\n"} {
-				spec := signed.Spec{Simple: simple, Body: "eggs\r\n" + strings.Repeat("\r\n", n) + end}
-				if _, v := judge(t, spec, signed.Policy(t), nil); v.Outcome() != want {
-					t.Errorf("%d, simple %v, %q at the end: %s %s", n, simple, end, v.Outcome(), v.Reason())
-				}
+	for _, simple := range []bool{false, true} {
+		for _, end := range []string{"", "milk\r\n"} {
+			spec := signed.Spec{Simple: simple, Body: "eggs\r\n" + strings.Repeat("\r\n", 1<<20) + end}
+			if _, v := judge(t, spec, signed.Policy(t), nil); v.Outcome() != verdict.Accept {
+				t.Errorf("simple %v, %q at the end: %s %s", simple, end, v.Outcome(), v.Reason())
 			}
 		}
 	}
-}
-
-// TestHonest: whatever a header looks like that a domain has signed, it is
-// accepted: the signature is checked twice, and both ways agree.
-func TestHonest(t *testing.T) {
-	text := rapid.StringOfN(rapid.RuneFrom([]rune("abc =;:.\"<>()\\\u00a0\u00e9\u0085\u3000\t")), 0, 30, -1)
-	names := rapid.SampledFrom([]string{"Subject", "X-A", "x-a", "X-B", "Received", "X_c=b", "DATE-x"})
-	fold := rapid.SampledFrom([]string{"", " ", "  ", "\t", "\r\n ", " \r\n\t ", "\t\r\n  "})
-	rapid.Check(t, func(r *rapid.T) {
-		var header strings.Builder
-		header.WriteString("To: shopping@estate.example\r\n")
-		seen := map[string]bool{}
-		for range rapid.IntRange(0, 6).Draw(r, "fields") {
-			name := names.Draw(r, "name")
-			if name == "Subject" && seen[name] {
-				continue
-			}
-			seen[name] = true
-			value := fold.Draw(r, "fold") + text.Draw(r, "text") + "x" + fold.Draw(r, "fold") + text.Draw(r, "text") + "x" + rapid.SampledFrom([]string{"", " ", "\t ", "  "}).Draw(r, "end")
-			header.WriteString(name + ":" + value + "\r\n")
-		}
-		sign := append([]string{"From", "TO"}, rapid.SliceOfN(names, 0, 8).Draw(r, "h=")...)
-		spec := signed.Spec{
-			From:   rapid.SampledFrom([]string{"friend@example.org", " friend@example.org", "\r\n friend@example.org\t", "\"A  b\" <Friend@Example.org> "}).Draw(r, "from"),
-			Header: header.String(), Sign: sign,
-			Simple:  rapid.Bool().Draw(r, "simple"),
-			Ed25519: rapid.Bool().Draw(r, "ed25519"),
-			Tags:    rapid.SampledFrom([]string{"", "x=99999999999;", "i=@example.org;", "q=dns/txt ;", "r=y  z;"}).Draw(r, "tags"),
-			Body:    rapid.StringOfN(rapid.RuneFrom([]rune("ab \t\n\u00e9")), 0, 40, -1).Draw(r, "body"),
-		}
-		spec.Body = strings.ReplaceAll(spec.Body, "\n", "\r\n")
-		if _, v := judge(t, spec, signed.Policy(t), nil); v.Outcome() != verdict.Accept {
-			r.Fatalf("%s %s: %q", v.Outcome(), v.Reason(), signed.Mail(t, spec))
-		}
-	})
 }

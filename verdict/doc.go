@@ -15,10 +15,9 @@
 // a look-up of TXT records and a clock. No condition reads the body; it is
 // hashed for DKIM and nothing more. An [Accepted] can be made by judging
 // alone, and it is the only value that package fence renders, so that refused
-// mail is never shown is a fact of the types. A signature is verified twice:
-// here over the header alone, which costs little however large the body is,
-// and then by the library, which reads the body once more. A refusal carries a constant
-// code; what the sender wrote leaves the package only as [Claim.Reduced].
+// mail is never shown is a fact of the types. What a signature covers is worked
+// out once, and both its hash and what is shown go by it: no second reading can
+// see another field. A refusal carries a constant code; what the sender wrote leaves the package only as [Claim.Reduced].
 //
 // # Diagnostics
 //

@@ -13,10 +13,9 @@ import (
 func (s *signature) holds(header []Field) bool {
 	sum := sha256.Sum256([]byte(s.signedData(header)))
 	if s.key.algorithm == "ed25519" {
-		return ed25519.Verify(ed25519.PublicKey(s.key.der), sum[:], s.strict.signature) // RFC 8463, 3
+		return ed25519.Verify(s.key.ed25519, sum[:], s.strict.signature) // RFC 8463, 3
 	}
-	pub, ok := parseRSA(s.key.der)
-	return ok && rsa.VerifyPKCS1v15(pub, crypto.SHA256, sum[:], s.strict.signature) == nil
+	return rsa.VerifyPKCS1v15(s.key.rsa, crypto.SHA256, sum[:], s.strict.signature) == nil
 }
 
 // signedData is what the header hash is over: the fields that the signature

@@ -205,9 +205,9 @@ func TestBodyHash(t *testing.T) {
 	}
 }
 
-// TestVerifierSeesOurFrom: in no header that passes our conditions does the
-// library behind the signature, or net/mail, see a From other than ours.
-func TestVerifierSeesOurFrom(t *testing.T) {
+// TestNetMailSeesOurFrom: in no header that passes our conditions does net/mail
+// see a From other than ours.
+func TestNetMailSeesOurFrom(t *testing.T) {
 	names := rapid.SampledFrom([]string{"From", "FROM", "From ", " From", "From\u00a0", "Fr\u043em", "X", "From\x00", ""})
 	values := rapid.SampledFrom([]string{" a@b.example", " c@d.example", "x\r\n From: c@d.example", "x\rFrom: c@d.example", "x\nFrom: c@d.example", " x\r\n \r\n y", ""})
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,9 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rsa"
 	"crypto/x509"
-	"encoding/base64"
 	"slices"
-	"strings"
 )
 
 // Bounds on an RSA key in bits. The lower is RFC 8301, 3.2; the upper keeps
@@ -23,9 +21,10 @@ const maxKeyRecord = 8 << 10
 // publicKey is a usable key record (RFC 6376, 3.6.1).
 type publicKey struct {
 	algorithm string // rsa or ed25519
-	der       []byte // p=, decoded
-	testing   bool   // t=y
-	strict    bool   // t=s
+	rsa       *rsa.PublicKey
+	ed25519   ed25519.PublicKey
+	testing   bool // t=y
+	strict    bool // t=s
 	weak      bool
 }
 
@@ -62,26 +61,27 @@ func parseKey(records []string, a string) (k publicKey, ok bool) {
 	flags := colonList(tags["t"])
 	k.testing, k.strict = slices.Contains(flags, "y"), slices.Contains(flags, "s")
 	// An empty p= is a key that was revoked; it decodes to nothing.
-	if k.der, ok = decodeBase64(tags["p"]); !ok {
+	data, ok := decodeBase64(tags["p"])
+	if !ok {
 		return k, false
 	}
-	return k, k.measure()
+	return k, k.read(data)
 }
 
 func forMail(services []string) bool {
 	return slices.Contains(services, "*") || slices.Contains(services, "email")
 }
 
-// measure reports whether the key data is a key of a size that proves anything.
-func (k *publicKey) measure() bool {
+// read reports whether the key data is a key of a size that proves anything.
+func (k *publicKey) read(data []byte) (ok bool) {
 	if k.algorithm == "ed25519" {
-		return len(k.der) == ed25519.PublicKeySize
+		k.ed25519 = data // RFC 8463, 4
+		return len(data) == ed25519.PublicKeySize
 	}
-	pub, ok := parseRSA(k.der)
-	if !ok {
+	if k.rsa, ok = parseRSA(data); !ok {
 		return false
 	}
-	bits := pub.N.BitLen()
+	bits := k.rsa.N.BitLen()
 	if bits < minRSA {
 		return false
 	}
@@ -101,12 +101,4 @@ func parseRSA(der []byte) (*rsa.PublicKey, bool) {
 	}
 	key, err := x509.ParsePKCS1PublicKey(der)
 	return key, err == nil
-}
-
-// record is the key in its plainest form, for the verifier.
-func (k publicKey) record() string {
-	var b strings.Builder
-	b.WriteString("v=DKIM1; k=" + k.algorithm + "; p=")
-	b.WriteString(base64.StdEncoding.EncodeToString(k.der))
-	return b.String()
 }

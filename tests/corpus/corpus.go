@@ -60,7 +60,6 @@ type Keys struct {
 	Null   bool      `json:"null,omitempty"`   // the envelope sender is <>
 	Fails  string    `json:"fails,omitempty"`  // of Failures: what does not work while it is judged
 
-	Instead  string `json:"instead,omitempty"` // a path's outcome: what it has as long as the verifying library does not do better
 	Postfix  string `json:"postfix,omitempty"` // a path's outcome, or "refused by Postfix": what it has behind Postfix, which changes its octets
 	Deferral string `json:"reason,omitempty"`  // of a deferral; "" is dns
 
@@ -220,10 +219,8 @@ func (m *Message) checkKeys() error {
 	if m.Fails != "" && !slices.Contains(Failures, m.Fails) {
 		return fmt.Errorf("corpus: %s: unknown failure %q", m.Path, m.Fails)
 	}
-	for _, is := range []string{m.Instead, m.Postfix} {
-		if is != "" && is != NotTaken && !knownOutcome(is) {
-			return fmt.Errorf("corpus: %s: unknown outcome %q", m.Path, is)
-		}
+	if m.Postfix != "" && m.Postfix != NotTaken && !knownOutcome(m.Postfix) {
+		return fmt.Errorf("corpus: %s: unknown outcome %q", m.Path, m.Postfix)
 	}
 	if m.What == "" {
 		return fmt.Errorf("corpus: %s: nothing says what it is", m.Path)
@@ -245,9 +242,6 @@ func OutcomeOf(o verdict.Outcome, r verdict.Reason) string {
 
 // Wanted is the outcome that judging must give.
 func (m *Message) Wanted() string {
-	if m.Instead != "" {
-		return m.Instead
-	}
 	return OutcomeOf(m.Outcome, m.Reason)
 }
 
