@@ -205,31 +205,6 @@ func TestBodyHash(t *testing.T) {
 	}
 }
 
-// TestNetMailSeesOurFrom: in no header that passes our conditions does net/mail
-// see a From other than ours.
-func TestNetMailSeesOurFrom(t *testing.T) {
-	names := rapid.SampledFrom([]string{"From", "FROM", "From ", " From", "From\u00a0", "Fr\u043em", "X", "From\x00", ""})
-	values := rapid.SampledFrom([]string{" a@b.example", " c@d.example", "x\r\n From: c@d.example", "x\rFrom: c@d.example", "x\nFrom: c@d.example", " x\r\n \r\n y", ""})
-	rapid.Check(t, func(t *rapid.T) {
-		var header []Field
-		for range rapid.IntRange(1, 4).Draw(t, "fields") {
-			header = append(header, Field{Name: names.Draw(t, "name"), Value: values.Draw(t, "value")})
-		}
-		c := Open(Message{Header: header, Body: io.NewSectionReader(strings.NewReader(""), 0, 0)}, Env{})
-		if c.fault != "" {
-			return
-		}
-		var raw strings.Builder
-		for _, f := range header {
-			raw.WriteString(f.raw())
-		}
-		m, err := mail.ReadMessage(strings.NewReader(raw.String() + "\r\n"))
-		if err != nil || len(m.Header["From"]) != 1 || strings.TrimSpace(m.Header.Get("From")) != c.from {
-			t.Errorf("net/mail sees %v %v in %q, we %q", m, err, raw.String(), c.from)
-		}
-	})
-}
-
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		raw, body string
