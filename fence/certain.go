@@ -3,6 +3,7 @@ package fence
 import (
 	"errors"
 	"io"
+	"strings"
 	"unicode"
 )
 
@@ -103,6 +104,11 @@ func certainEncoding(body *io.SectionReader, named transfer, set charset, known 
 		if err != nil || text {
 			return text && named == base64Encoding, err
 		}
+	}
+	// UTF-16 is known only behind an encoding, so without one the same octets
+	// are another text (RFC 2781, 4).
+	if strings.HasPrefix(set.name, "utf-16") {
+		return false, nil
 	}
 	switch named {
 	case quotedPrintable:

@@ -150,6 +150,9 @@ func TestUnsignedStructure(t *testing.T) {
 		{"high octets of another charset", signed("text/plain; charset=iso-8859-1"), unsigned("quoted-printable"), "=E9\r\n", "é"},
 		{"high octets of an unknown charset", signed("text/plain; charset=x-y"), unsigned("quoted-printable"), "=E9\r\n", withheld},
 
+		{"UTF-16, named quoted-printable", signed("text/plain; charset=utf-16"), unsigned("quoted-printable"), "eggs\r\n", withheld},
+		{"UTF-16, not named", signed("text/plain; charset=utf-16be"), unsignedAbsence, "eggs\r\n", withheld},
+
 		{"7bit without an equals sign", signedAbsence, unsigned("7bit"), "hello\r\n", "hello"},
 		{"7bit with one", signedAbsence, unsigned("7bit"), "a = b\r\n", "a = b"},
 		{"7bit that reads as quoted-printable", signedAbsence, unsigned("7bit"), "a=3D\r\n", withheld},
