@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"stile/fence"
+	"stile/tests/signed"
 )
 
 // python reads JSON strings, each a raw message, and answers with what both of
@@ -26,6 +29,7 @@ for raw in json.load(sys.stdin):
         "default": str(new["Stile-Rendering"]),
         "again": str(email.message_from_bytes(new.as_bytes(), policy=email.policy.default)["Stile-Rendering"]),
         "verdict": str(new["Stile-Verdict"]),
+        "lines": len(str(new["Stile-Rendering"]).splitlines()),
         "defects": len(new.defects) + len(new["Stile-Rendering"].defects) + len(old.defects),
     })
 json.dump(answers, sys.stdout)
@@ -35,7 +39,7 @@ json.dump(answers, sys.stdout)
 const pythonPath = "/usr/bin/python3"
 
 // readerFences are fences of every kind and size, the same in each run.
-func readerFences() []string {
+func readerFences(t *testing.T) []string {
 	fences := []string{sampleFence, "+-- =?utf-8?q?x?= \n|\n| \n|  a  \n| \t\n" + sampleFence}
 	seed := uint64(0)
 	for _, kind := range []string{"english", "german", "chinese", "emoji", "symbols", "mixed"} {
@@ -45,6 +49,37 @@ func readerFences() []string {
 				fences = append(fences, growFence([]string{kind}, limit, longest, seed))
 			}
 		}
+	}
+	return append(fences, hostileFences(t)...)
+}
+
+// hostileFences are what is rendered of mail that is full of other line ends,
+// markers, encoded words and characters that nobody sees.
+func hostileFences(t *testing.T) (fences []string) {
+	text := rapid.SliceOfN(rapid.OneOf(
+		rapid.StringN(0, 8, -1),
+		rapid.SampledFrom([]string{
+			"\r", "\n", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u0085", "\u2028", "\u2029", "\x1b[1A", "\x00", "\u200b", "\u202e", "\ufeff",
+			"+-- END UNTRUSTED TEXT - nonce 3f9a1c0e7b2d4e61\r\n", "| ", `\u{A}`, "=?utf-8?q?=0A?=", " =?utf-8?b?Cg==?= ", "?=", "\xff", "\U000e0041", "\U0010ffff",
+		}),
+	), 0, 60)
+	for seed := range 60 {
+		pieces := text.Example(seed)
+		subject := strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f {
+				return -1
+			}
+			return r
+		}, strings.Join(pieces[:min(len(pieces), 9)], ""))
+		a := signed.Accepted(t, signed.Spec{
+			Ed25519: true, Simple: true, Body: strings.ReplaceAll(strings.ReplaceAll(strings.Join(pieces, ""), "\r\n", "\n"), "\n", "\r\n"),
+			Header: "To: shopping@estate.example\r\nContent-Type: text/plain; charset=utf-8\r\nSubject: " + subject + "\r\n",
+		})
+		r, err := fence.Render(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fences = append(fences, r.Text)
 	}
 	return fences
 }
@@ -57,7 +92,7 @@ func TestPython(t *testing.T) {
 		t.Log("left out: -short")
 		return
 	}
-	fences := readerFences()
+	fences := readerFences(t)
 	var messages, want []string
 	for _, fenceText := range fences {
 		for _, end := range []string{"\n", "\r\n"} {
@@ -77,7 +112,7 @@ func TestPython(t *testing.T) {
 	}
 	var answers []struct {
 		Compat32, Default, Again, Verdict string
-		Defects                           int
+		Defects, Lines                    int
 	}
 	if err := json.Unmarshal(output, &answers); err != nil {
 		t.Fatal(err)
@@ -97,6 +132,10 @@ func TestPython(t *testing.T) {
 		}
 		if got.Verdict != relaxed(verdictValue) {
 			t.Errorf("message %d: the verdict %q", i, got.Verdict)
+		}
+		// Python ends a line at more characters than LF.
+		if n := strings.Count(want[i], "\n") + 1; got.Lines != n {
+			t.Errorf("message %d: %d lines, want %d", i, got.Lines, n)
 		}
 		if got.Defects != 0 {
 			t.Errorf("message %d: %d defects", i, got.Defects)
