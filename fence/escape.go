@@ -169,9 +169,10 @@ func readEscape(s string) (string, int) {
 		return readByteEscape(escape, value)
 	}
 	// \u{5C} stands for a backslash only where the text goes on like an
-	// escape, or where the line was cut behind it.
+	// escape, or was cut where it may have.
 	if escape == escapedBackslash {
-		if rest := s[len(escape):]; rest != "" && !strings.HasPrefix(rest, "u{") && !strings.HasPrefix(rest, "x{") {
+		rest := s[len(escape):min(len(s), len(escape)+len("u{"))]
+		if !strings.HasPrefix("u{", rest) && !strings.HasPrefix("x{", rest) {
 			return "", 0
 		}
 		return `\`, len(escape)

@@ -75,7 +75,7 @@ const (
 func TestUnescapeRefuses(t *testing.T) {
 	for _, s := range []string{
 		`\u{`, `\u{}`, `\u{200b}`, `\u{0200B}`, `\u{41}`, `\u{110000}`, `\u{FFFFFFFFF}`, `\u{20 0B}`,
-		`\u{+A}`, `\u{A`, `\x{E}`, `\x{e9}`, `\x{0E9}`, `\x{100}`, `\x{}`, `\u{5C}` + "a", `\u{5C}u`, `\u{D800}`,
+		`\u{+A}`, `\u{A`, `\x{E}`, `\x{e9}`, `\x{0E9}`, `\x{100}`, `\x{}`, `\u{5C}` + "a", `\u{5C}ua`, `\u{5C}{`, `\u{D800}`,
 		"a\u200bb", "a\nb", "\xff", "\ue000", "a\ufe0f", "1\ufe0f",
 	} {
 		if back, ok := Unescape(s); ok {
@@ -86,8 +86,10 @@ func TestUnescapeRefuses(t *testing.T) {
 
 // A line may be cut between an escape and what it keeps from being one.
 func TestUnescapeBackslashAtACut(t *testing.T) {
-	if back, ok := Unescape(`a\u{5C}`); !ok || back != `a\` {
-		t.Errorf("got %q, %v", back, ok)
+	for cut, want := range map[string]string{`a\u{5C}`: `a\`, `a\u{5C}u`: `a\u`, `a\u{5C}x`: `a\x`, `a\u{5C}x{`: `a\x{`} {
+		if back, ok := Unescape(cut); !ok || back != want {
+			t.Errorf("%s: got %q, %v", cut, back, ok)
+		}
 	}
 }
 

@@ -136,6 +136,14 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// Wherever a line is cut, the fence can be read back.
+func TestCutAnywhere(t *testing.T) {
+	for n := 1980; n < 2000; n++ {
+		s := plain(strings.Repeat("a", n) + `\x{E9}` + strings.Repeat("b", 20))
+		checkFence(t, s, rendered(t, s))
+	}
+}
+
 // One octet changed anywhere makes another fence or none.
 func TestParseIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
