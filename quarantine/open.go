@@ -152,7 +152,9 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (*writer, 
 		"_txlock":    {"immediate"},
 		"_defensive": {"1"},
 		"_dqs":       {"0"},
-		"_pragma":    {"synchronous(FULL)", "journal_size_limit(67108864)"},
+		// A checkpoint writes pages at random places and waits for the disk
+		// twice; the more of the log it takes, the more often a page was written.
+		"_pragma": {"synchronous(FULL)", "journal_size_limit(67108864)", "wal_autocheckpoint(4000)"},
 	}, wait))
 	if err != nil {
 		return nil, classify(err)
