@@ -223,7 +223,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// Of jobs that share a transaction, one that fails fails alone.
+// What is asked for while a transaction runs joins it. Of jobs that share a
+// transaction, one that fails fails alone.
 func TestFailsAlone(t *testing.T) {
 	s, _ := fresh(t, Limits{})
 	put := func(n int) func(context.Context) error {
@@ -236,7 +237,15 @@ func TestFailsAlone(t *testing.T) {
 	for _, run := range []func(context.Context) error{put(1), put(2), put(1), func(context.Context) error { panic("job") }, put(3)} {
 		batch = append(batch, job{run, make(chan error, 1)})
 	}
-	s.writer.commit(batch)
+	more := make(chan job, len(batch))
+	first := batch[0].run
+	batch[0].run = func(ctx context.Context) error {
+		for _, j := range batch[1:] {
+			more <- j
+		}
+		return first(ctx)
+	}
+	s.writer.commit(batch[:1], more)
 	for i, want := range []error{nil, nil, ErrDuplicate, ErrInternal, nil} {
 		if err := <-batch[i].done; !errors.Is(err, want) {
 			t.Errorf("job %d: %v, want %v", i, err, want)

@@ -70,18 +70,17 @@ func (w *writer) loop() {
 		case <-w.quit:
 			return
 		case j := <-w.jobs:
-			w.commit(w.gather(j))
+			w.commit([]job{j}, w.jobs)
 		}
 	}
 }
 
-// gather takes what else waits. It waits for nothing itself: the sync of the
-// transaction before was time enough to queue up.
-func (w *writer) gather(j job) []job {
-	batch := []job{j}
+// gather adds to the batch what else waits. It waits for nothing itself: the
+// sync of the transaction before was time enough to queue up.
+func (w *writer) gather(batch []job, more <-chan job) []job {
 	for len(batch) < w.most {
 		select {
-		case j := <-w.jobs:
+		case j := <-more:
 			batch = append(batch, j)
 		default:
 			return batch
@@ -90,13 +89,14 @@ func (w *writer) gather(j job) []job {
 	return batch
 }
 
-// commit makes the batch durable and answers each job. If one job fails, none
-// of the transaction counts, and each gets one of its own.
-func (w *writer) commit(batch []job) {
-	ours, err := w.transact(batch)
+// commit makes the batch durable, and what joins it from more, and answers each
+// job. If one job fails, none of the transaction counts, and each gets one of
+// its own.
+func (w *writer) commit(batch []job, more <-chan job) {
+	ours, err := w.transact(&batch, more)
 	if ours && len(batch) > 1 {
 		for _, j := range batch {
-			w.commit([]job{j})
+			w.commit([]job{j}, nil)
 		}
 		return
 	}
@@ -105,9 +105,10 @@ func (w *writer) commit(batch []job) {
 	}
 }
 
-// transact runs the batch in one transaction. ours says that a job failed, not
-// the transaction.
-func (w *writer) transact(batch []job) (ours bool, err error) {
+// transact runs the batch in one transaction. What is asked for while it runs
+// joins it: it costs no sync of its own. ours says that a job failed, not the
+// transaction.
+func (w *writer) transact(batch *[]job, more <-chan job) (ours bool, err error) {
 	// A caller's context ends its own waiting only: cut short, a transaction
 	// would fail for all.
 	ctx := context.Background()
@@ -127,10 +128,11 @@ func (w *writer) transact(batch []job) (ours bool, err error) {
 			_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
 		}
 	}()
-	for _, j := range batch {
-		if err := j.run(ctx); err != nil {
+	for i := 0; i < len(*batch); i++ {
+		if err := (*batch)[i].run(ctx); err != nil {
 			return true, err
 		}
+		*batch = w.gather(*batch, more)
 	}
 	_, err = w.conn.ExecContext(ctx, "COMMIT")
 	return false, classify(err)
