@@ -74,27 +74,31 @@ func (v Verdict) pairs() []pair {
 }
 
 // value is the field's value: a space, then the pairs, folded after semicolons.
-// It is an error if ParseVerdict would read something else.
+// It is an error if ParseVerdict would read something else: a value that its
+// reader does not take, or takes for another.
 func (v Verdict) value() (string, error) {
 	// An id with a comma would be read as two policies.
 	if !arePolicies(v.Policies) {
 		return "", errValue
 	}
+	pairs := v.pairs()
 	parts := []string{accept}
-	for _, p := range v.pairs() {
-		parts = append(parts, p.name+"="+p.value)
+	var back Verdict
+	for i, r := range back.readers() {
+		// A value with a semicolon would be read as two, the second of its own
+		// making.
+		if !isValue(pairs[i].value) {
+			return "", errValue
+		}
+		if !r.read(pairs[i].value) {
+			return "", errValue
+		}
+		parts = append(parts, pairs[i].name+"="+pairs[i].value)
 	}
-	value, err := fold(VerdictName, parts)
-	if err != nil {
-		return "", err
-	}
-	// What cannot be read reads as nothing; a value with a semicolon would be
-	// read as two, the second of its own making.
-	back, _ := ParseVerdict(value)
-	if !slices.Equal(back.pairs(), v.pairs()) {
+	if !slices.Equal(back.pairs(), pairs) {
 		return "", errValue
 	}
-	return value, nil
+	return fold(VerdictName, parts)
 }
 
 // list joins words by commas; "none" stands for no word.
