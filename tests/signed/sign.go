@@ -4,7 +4,6 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -18,20 +17,26 @@ import (
 type Signature struct {
 	Domain   string        // d=
 	Selector string        // s=
-	Key      crypto.Signer // *rsa.PrivateKey or ed25519.PrivateKey
+	Key      crypto.Signer // its public key is an *rsa.PublicKey or an ed25519.PublicKey
 	Names    []string      // h=
 	Simple   bool          // c=simple/simple instead of relaxed/relaxed
 	Time     time.Time     // t=; zero: none
 	Length   bool          // l= of the whole body
 	Tags     string        // further tags, each ended by ";"
+
+	// Alter, if not nil, changes the field, which ends in "b=", before it is
+	// signed.
+	Alter func(field string) string
 }
 
 // Sign puts a DKIM-Signature on top of a raw message (RFC 6376, 5).
 func Sign(raw string, s Signature) (string, error) {
 	head, body, _ := strings.Cut(raw, "\r\n\r\n")
 	alg, canon := "rsa-sha256", "relaxed/relaxed"
-	if _, ed := s.Key.(ed25519.PrivateKey); ed {
+	hash := crypto.SHA256
+	if _, ed := s.Key.Public().(ed25519.PublicKey); ed {
 		alg = "ed25519-sha256"
+		hash = crypto.Hash(0) // it signs the hash as a text (RFC 8463, 3)
 	}
 	if s.Simple {
 		canon = "simple/simple"
@@ -49,6 +54,9 @@ func Sign(raw string, s Signature) (string, error) {
 		field += " " + s.Tags
 	}
 	field += fmt.Sprintf("\r\n h=%s;\r\n bh=%s;\r\n b=", strings.Join(s.Names, ":"), base64.StdEncoding.EncodeToString(bh[:]))
+	if s.Alter != nil {
+		field = s.Alter(field)
+	}
 
 	var data strings.Builder
 	fields := splitFields(head)
@@ -64,10 +72,6 @@ func Sign(raw string, s Signature) (string, error) {
 	}
 	data.WriteString(strings.TrimSuffix(canonicalField(field+"\r\n", s.Simple), "\r\n"))
 	sum := sha256.Sum256([]byte(data.String()))
-	hash := crypto.Hash(0) // Ed25519 signs the hash as a text (RFC 8463, 3)
-	if _, isRSA := s.Key.(*rsa.PrivateKey); isRSA {
-		hash = crypto.SHA256
-	}
 	b, err := s.Key.Sign(rand.Reader, sum[:], hash)
 	if err != nil {
 		return "", fmt.Errorf("signed: %w", err)
