@@ -20,8 +20,11 @@ import (
 // Senders is the list that every message is judged by.
 var Senders = []string{
 	"alice@example.org", "ops@sub.example.org", "news@xn--bcher-kva.example",
-	"joe@football.example.com",
+	"joe@football.example.com", LongAddress,
 }
+
+// LongAddress has 254 octets, the most that an address may have.
+var LongAddress = strings.Repeat("a", 50) + "@" + strings.Repeat(strings.Repeat("b", 63)+".", 3) + "example.org"
 
 // Mailbox is the address that the messages are for.
 const Mailbox = "shopping@estate.example"
@@ -41,7 +44,6 @@ type Corpus struct {
 // Message is one message, with what must become of it.
 type Message struct {
 	Path string // "accept/NAME", "defer/NAME", "refuse/CODE/NAME"
-	Name string // no other message has it
 	Raw  []byte
 
 	Outcome verdict.Outcome
@@ -56,7 +58,7 @@ type Message struct {
 type Keys struct {
 	Policy string    `json:"policy,omitempty"` // of Policies; "" is "sender"
 	At     time.Time `json:"at,omitzero"`      // when it is judged; zero: Clock
-	After  string    `json:"after,omitempty"`  // the name of the message that the mailbox accepted before, at that one's time
+	After  string    `json:"after,omitempty"`  // the path of the message that the mailbox accepted before, at that one's time
 	Null   bool      `json:"null,omitempty"`   // the envelope sender is <>
 	Fails  string    `json:"fails,omitempty"`  // of Failures: what does not work while it is judged
 
@@ -106,10 +108,10 @@ func Load(dir string) (*Corpus, error) {
 	return c, nil
 }
 
-// Find returns the message of that name, or nil.
-func (c *Corpus) Find(name string) *Message {
+// Find returns the message of that path, or nil.
+func (c *Corpus) Find(path string) *Message {
 	for _, m := range c.Messages {
-		if m.Name == name {
+		if m.Path == path {
 			return m
 		}
 	}
@@ -157,20 +159,20 @@ func ReadTable(table []byte) ([]*Message, error) {
 		return nil, fmt.Errorf("corpus: the table does not begin with %q", columns)
 	}
 	var all []*Message
-	names := map[string]bool{}
+	paths := map[string]bool{}
 	for line := range strings.Lines(text) {
 		m, err := readRow(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			return nil, err
 		}
-		if names[m.Name] {
-			return nil, fmt.Errorf("corpus: two messages are called %s", m.Name)
+		if paths[m.Path] {
+			return nil, fmt.Errorf("corpus: %s has two rows", m.Path)
 		}
-		names[m.Name] = true
+		paths[m.Path] = true
 		all = append(all, m)
 	}
 	for _, m := range all {
-		if m.After != "" && !names[m.After] {
+		if m.After != "" && !paths[m.After] {
 			return nil, fmt.Errorf("corpus: %s: after a message that is not there", m.Path)
 		}
 	}
@@ -188,8 +190,7 @@ func readRow(line string) (*Message, error) {
 	if err := d.Decode(&m.Keys); err != nil {
 		return nil, fmt.Errorf("corpus: %s: %w", m.Path, err)
 	}
-	folder, name := path.Split(m.Path)
-	m.Name = name
+	folder, _ := path.Split(m.Path)
 	var err error
 	if m.Outcome, m.Reason, err = m.outcome(path.Clean(folder)); err != nil {
 		return nil, err

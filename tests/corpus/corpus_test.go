@@ -79,3 +79,13 @@ func TestShow(t *testing.T) {
 		})
 	}
 }
+
+// TestReasons finds a reason without a message.
+func TestReasons(t *testing.T) {
+	c := load(t)
+	for _, r := range verdict.Refusals {
+		if !slices.ContainsFunc(c.Messages, func(m *Message) bool { return m.Reason == r && m.Outcome == verdict.Refuse }) {
+			t.Errorf("no message is refused as %s", r)
+		}
+	}
+}

@@ -16,3 +16,5 @@
 //
 // Every error names the message or the line.
 package corpus
+
+//go:generate go run ./generate

@@ -88,7 +88,7 @@ func (c *Corpus) Judge(ctx context.Context, m *Message) (Judged, error) {
 		return j, err
 	}
 	if before.Verdict.Outcome() != verdict.Accept || j.Verdict.Outcome() != verdict.Accept {
-		return j, fmt.Errorf("corpus: %s after %s: each must be acceptable by itself", m.Name, first.Name)
+		return j, fmt.Errorf("corpus: %s after %s: each must be acceptable by itself", m.Path, first.Path)
 	}
 	var earlier []verdict.Earlier
 	for _, s := range j.proof.Signatures {
