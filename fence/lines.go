@@ -14,7 +14,7 @@ type charReader struct {
 }
 
 func newCharReader(in io.Reader, set charset) *charReader {
-	return &charReader{in: bufio.NewReaderSize(in, 8<<10), set: set.start()}
+	return &charReader{in: bufio.NewReaderSize(in, 4<<10), set: set.start()}
 }
 
 // read fills dst, which has room for stepRoom characters or more, as far as
@@ -49,7 +49,7 @@ func (c *charReader) read(dst []char) (int, error) {
 // as a whole.
 type lineReader struct {
 	in      *charReader
-	buf     [4 << 10]char
+	buf     [1 << 10]char
 	lo, hi  int
 	err     error
 	scratch []byte

@@ -12,12 +12,13 @@ type bodyHash struct {
 	err error
 }
 
-// hashBody hashes the canonical body (RFC 6376, 3.4.3 and 3.4.4). A bare LF is
-// CRLF, as it is for the rendering; a bare CR is an ordinary octet.
-func hashBody(body io.Reader, simple bool) bodyHash {
+// hashBody hashes the canonical body (RFC 6376, 3.4.3 and 3.4.4) of so many
+// octets. A bare LF is CRLF, as it is for the rendering; a bare CR is an
+// ordinary octet.
+func hashBody(body io.Reader, size int64, simple bool) bodyHash {
 	h := sha256.New()
 	c := canonicalBody{w: h, simple: simple}
-	buf := make([]byte, 8<<10)
+	buf := make([]byte, min(size+1, 32<<10))
 	for {
 		n, err := body.Read(buf)
 		c.write(buf[:n])

@@ -99,7 +99,7 @@ func (c *Case) verify(ctx context.Context, s *signature) result {
 func (c *Case) hash(simple bool) bodyHash {
 	h, done := c.hashes[simple]
 	if !done {
-		h = hashBody(c.openBody(), simple)
+		h = hashBody(c.openBody(), c.message.Body.Size(), simple)
 		c.hashes[simple] = h
 	}
 	return h
