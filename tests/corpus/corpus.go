@@ -214,7 +214,7 @@ func (m *Message) outcome(folder string) (verdict.Outcome, verdict.Reason, error
 }
 
 func (m *Message) checkKeys() error {
-	if _, known := Policies[m.policyName()]; !known {
+	if _, known := Policies[m.Policy]; m.Policy != "" && !known {
 		return fmt.Errorf("corpus: %s: unknown policy %q", m.Path, m.Policy)
 	}
 	if m.Fails != "" && !slices.Contains(Failures, m.Fails) {

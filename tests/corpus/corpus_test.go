@@ -41,10 +41,8 @@ func checkClaim(t *testing.T, m *Message, j Judged) {
 	address := j.Case.Claim().Reduced()
 	if a := j.Verdict.Accepted(); a != nil {
 		address = a.Entry()
-		for _, f := range m.Flags {
-			if !slices.Contains(a.Flags(), f) {
-				t.Errorf("flags %v lack %s", a.Flags(), f)
-			}
+		for _, fault := range m.CheckFlags(a.Flags()) {
+			t.Error(fault)
 		}
 	}
 	if m.Address != nil && *m.Address != address {

@@ -25,11 +25,12 @@ var Policies = map[string]verdict.Policy{
 	"automatic": {Addressed: verdict.AddressedOff, AllowAutomatic: true},
 }
 
-func (m *Message) policyName() string { return cmp.Or(m.Policy, "sender") }
+// Switches are those of the message's policy, without a list.
+func (m *Message) Switches() verdict.Policy { return Policies[cmp.Or(m.Policy, "sender")] }
 
 // policy is what the message is judged by.
 func (m *Message) policy() (*verdict.Policy, error) {
-	p := Policies[m.policyName()]
+	p := m.Switches()
 	var err error
 	if p.Senders, err = verdict.NewSenders(Senders); err != nil {
 		return nil, fmt.Errorf("corpus: %w", err)

@@ -45,6 +45,16 @@ func (w *Rendering) CheckText(entry, text string) []string {
 	return append(faults, w.checkRemarks(s.remarks)...)
 }
 
+// CheckFlags returns the demanded flags that are not set.
+func (w *Rendering) CheckFlags(set []verdict.Flag) (faults []string) {
+	for _, f := range w.Flags {
+		if !slices.Contains(set, f) {
+			faults = append(faults, fmt.Sprintf("flags %v lack %s", set, f))
+		}
+	}
+	return faults
+}
+
 // CheckHidden returns the demanded classes that were not counted.
 func (w *Rendering) CheckHidden(counts fence.Counts) (faults []string) {
 	for _, class := range w.Hidden {
