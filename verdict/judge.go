@@ -206,7 +206,7 @@ func (c *Case) candidates(p *Policy) ([]*signature, Reason) {
 	}
 	// A genuine message to someone else, sent on to this mailbox, was not said
 	// to its owner.
-	left = keep(left, func(s *signature) bool { return p.addressed(c.message.Header, s) })
+	left = keep(left, p.addressed(c.message.Header))
 	if len(left) == 0 {
 		return nil, NotAddressed
 	}
@@ -222,28 +222,29 @@ func keep(sigs []*signature, holds func(*signature) bool) []*signature {
 	return slices.DeleteFunc(slices.Clone(sigs), func(s *signature) bool { return !holds(s) })
 }
 
-// addressed reports whether what the signature covers of To and Cc names the
-// mailbox, as far as the policy asks for it.
-func (p *Policy) addressed(header []Field, s *signature) bool {
+// addressed is the condition that what a signature covers of To and Cc names
+// the mailbox, as far as the policy asks for it. Both are read once, however
+// many signatures there are.
+func (p *Policy) addressed(header []Field) func(*signature) bool {
 	if p.Addressed == AddressedOff {
-		return true
+		return func(*signature) bool { return true }
 	}
-	to, cc := s.cover.covers(header, "To"), s.cover.covers(header, "Cc")
-	if !to && !cc {
-		// Large hosters sign neither. Such a signature can be sent on to anyone,
-		// so without a time it could be for ever.
-		return p.Addressed == AddressedSigned && (s.dated || s.brokenTime())
+	inTo, inCc := p.namedIn(header, "To"), p.namedIn(header, "Cc")
+	return func(s *signature) bool {
+		to, cc := s.cover.covers(header, "To"), s.cover.covers(header, "Cc")
+		if !to && !cc {
+			// Large hosters sign neither. Such a signature can be sent on to
+			// anyone, so without a time it could be for ever.
+			return p.Addressed == AddressedSigned && (s.dated || s.brokenTime())
+		}
+		return to && inTo || cc && inCc
 	}
-	return p.namedIn(header, s, "To") || p.namedIn(header, s, "Cc")
 }
 
-// namedIn reads the covered instance of a field entry by entry; an entry that
-// is no address names nobody. Groups (RFC 5322, 3.4) are read as their members.
-func (p *Policy) namedIn(header []Field, s *signature, name string) bool {
+// namedIn reads the field, which stands once, entry by entry; an entry that is
+// no address names nobody. Groups (RFC 5322, 3.4) are read as their members.
+func (p *Policy) namedIn(header []Field, name string) bool {
 	for _, i := range indexes(header, name) {
-		if !s.cover.fields[i] {
-			continue
-		}
 		for _, entry := range splitList(unfold(header[i].Value), ",:;") {
 			if p.Addressee(entryAddress(entry)) {
 				return true

@@ -21,8 +21,10 @@ func Split(raw *io.SectionReader) (Message, error) {
 	}
 	m := Message{Size: raw.Size()}
 	lines := lineReader{r: bufio.NewReader(section(raw)), end: end}
+	var fields fieldList
+	bodyAt := raw.Size()
 	left := MaxHeader + 1
-	for len(m.Header) <= MaxFields && left > 0 {
+	for len(fields.done) < MaxFields && left > 0 {
 		line, err := lines.next(left)
 		if err == io.EOF {
 			break
@@ -31,25 +33,41 @@ func Split(raw *io.SectionReader) (Message, error) {
 			return Message{}, err
 		}
 		if line == "" {
-			m.Body = io.NewSectionReader(raw, lines.read, raw.Size()-lines.read)
-			return m, nil
+			bodyAt = lines.read
+			break
 		}
 		left -= len(line) + 2
-		m.Header = appendLine(m.Header, line)
+		fields.add(line)
 	}
-	m.Body = io.NewSectionReader(raw, raw.Size(), 0)
+	fields.end()
+	m.Header = fields.done
+	m.Body = io.NewSectionReader(raw, bodyAt, raw.Size()-bodyAt)
 	return m, nil
 }
 
-// appendLine adds one line to the header: a continuation to the last field, a
-// field of its own otherwise.
-func appendLine(header []Field, line string) []Field {
-	if last := len(header) - 1; last >= 0 && (line[0] == ' ' || line[0] == '\t') {
-		header[last].Value += "\r\n" + line
-		return header
+// fieldList makes fields of lines. The lines of a field are joined when it is
+// whole: it may have many.
+type fieldList struct {
+	done  []Field
+	lines []string // of the field that is not yet in done
+}
+
+// add takes one line: a continuation of the last field, or a field's first.
+func (l *fieldList) add(line string) {
+	if len(l.lines) == 0 || line[0] != ' ' && line[0] != '\t' {
+		l.end()
 	}
-	name, value, colon := strings.Cut(line, ":")
-	return append(header, Field{Name: name, Value: value, NoColon: !colon})
+	l.lines = append(l.lines, line)
+}
+
+func (l *fieldList) end() {
+	if len(l.lines) == 0 {
+		return
+	}
+	name, value, colon := strings.Cut(l.lines[0], ":")
+	l.lines[0] = value
+	l.done = append(l.done, Field{Name: name, Value: strings.Join(l.lines, "\r\n"), NoColon: !colon})
+	l.lines = l.lines[:0]
 }
 
 // lineReader reads lines that end in end and counts the octets read.
