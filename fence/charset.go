@@ -223,7 +223,12 @@ func (d *tableDecoder) step(dst []char, src []byte, atEnd bool) (wrote, used int
 
 // one decodes one character, one escape sequence, or octets that do not decode.
 func (d *tableDecoder) one(dst []char, src []byte, atEnd bool) (wrote, used int) {
-	for k := 1; k <= min(len(src), stepRoom); k++ {
+	least := 1
+	// No escape sequence is shorter (RFC 1468).
+	if d.shifts && src[0] == 0x1b {
+		least = min(3, len(src))
+	}
+	for k := least; k <= min(len(src), stepRoom); k++ {
 		last := atEnd && k == len(src)
 		// Room for three octets holds U+FFFD and nothing behind it.
 		n, took, err := d.table.Transform(d.out[:3], src[:k], last)

@@ -130,10 +130,10 @@ func (q *qpReader) skipTo(offset int64) {
 func (q *qpReader) blanks(offset int64) (end int64, lineEnd int, err error) {
 	for {
 		c, err := q.octet(offset)
-		if errors.Is(err, io.EOF) {
-			return offset, 0, nil
-		}
 		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return offset, 0, nil
+			}
 			return 0, 0, err
 		}
 		switch c {
