@@ -1,5 +1,5 @@
 # For developers. Users need scripts/demo and scripts/test only.
-.PHONY: build test test-all demo load vet fmt clean
+.PHONY: build test test-all fuzz shapes demo load vet fmt clean
 
 build: ## the binary as it is shipped
 	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile
@@ -7,8 +7,16 @@ build: ## the binary as it is shipped
 test: ## what runs in seconds: no Postfix
 	go test -short ./...
 
-test-all: ## everything, with real mail (root, Debian)
+test-all: ## everything: with real mail (root, Debian), with fuzzing, and the cost of the dearest messages
 	./scripts/test
+	./scripts/fuzz
+	$(MAKE) shapes
+
+fuzz: ## ten seconds of each parser
+	./scripts/fuzz
+
+shapes: ## processor time of 10 MB of every shape, beside that of ordinary text
+	go test -run '^$$' -bench Shapes -benchtime 1x -timeout 30m ./milter
 
 demo: ## the whole path, shown (root, Debian)
 	./scripts/demo

@@ -74,6 +74,25 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestRecipientsAreReadOnce: however many signatures cover a long To, its
+// entries are looked at once, and once more for the next mailbox.
+func TestRecipientsAreReadOnce(t *testing.T) {
+	const entries = 5000
+	spec := signed.Spec{Header: "To: " + strings.Repeat("a,", entries) + "\r\n"}
+	c, _, _ := counted(t, strings.Repeat("DKIM-Signature: d=example.org; h=to\r\n", 400)+unsigned(t, spec))
+	p := signed.Policy(t)
+	looked := 0
+	p.Addressee = func(string) bool { looked++; return false }
+	for range 2 {
+		if v := c.Judge(context.Background(), p); v.Reason() != verdict.NotAddressed {
+			t.Fatalf("%s %s", v.Outcome(), v.Reason())
+		}
+	}
+	if looked > 2*(entries+1) {
+		t.Errorf("%d entries looked at of %d", looked, entries)
+	}
+}
+
 // TestEmptyLines: a body may have any number of empty lines in a row.
 func TestEmptyLines(t *testing.T) {
 	for _, simple := range []bool{false, true} {
