@@ -24,6 +24,7 @@ var (
 // Postfix is a private instance of the mail system.
 type Postfix struct {
 	Addr string // where its smtpd(8) listens, host:port
+	Gate string // where the server of wiring a does
 	Dir  string // its configuration (etc), queue, data, log and mail
 	Log  *Lines
 

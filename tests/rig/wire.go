@@ -34,14 +34,18 @@ func (f *Postfix) Wire(ctx context.Context, args ...string) (Output, error) {
 func (f *Postfix) apply(ctx context.Context, wiring string) error {
 	args := []string{"apply", wiring}
 	if wiring == "a" {
-		addr, err := freeAddr()
-		if err != nil {
-			return err
+		addr := f.Addr // nobody listens there yet: it may be found free again
+		for addr == f.Addr {
+			var err error
+			if addr, err = freeAddr(); err != nil {
+				return err
+			}
 		}
 		_, port, err := net.SplitHostPort(addr)
 		if err != nil {
 			return fmt.Errorf("rig: %w", err)
 		}
+		f.Gate = addr
 		args = append(args, "-d", agents, "-p", port)
 	}
 	out, err := f.Wire(ctx, args...)
