@@ -33,6 +33,7 @@ type commands struct {
 	Explain    explainCmd    `cmd:"" help:"Show how each condition of the verdict turned out."`
 	Check      checkCmd      `cmd:"" help:"Check the config and what it names, without starting."`
 	ConfigFile configCmd     `cmd:"" name:"config" help:"About the config."`
+	Doctor     doctorCmd     `cmd:"" help:"Find the ways round stile in Postfix's wiring, and what mends them."`
 	Quarantine quarantineCmd `cmd:"" help:"Look through the records of refused mail."`
 	Evidence   evidenceCmd   `cmd:"" help:"List the sealed originals, and open one with its key."`
 	Key        keyCmd        `cmd:"" help:"Make and show the key that seals stamps."`

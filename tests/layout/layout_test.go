@@ -21,8 +21,9 @@ var mayImport = map[string][]string{
 	"dns":        {"verdict"},
 	"config":     {"verdict"},
 	"metrics":    {"verdict", "fence"},
+	"doctor":     {"config", "dns"},
 	"milter":     {"verdict", "fence", "stamp", "quarantine", "dns", "config", "metrics"},
-	"cmd/stile":  {"verdict", "fence", "stamp", "quarantine", "dns", "config", "metrics", "milter"},
+	"cmd/stile":  {"verdict", "fence", "stamp", "quarantine", "dns", "config", "metrics", "milter", "doctor"},
 }
 
 // ioFree are the packages that do no I/O but through what they are handed.

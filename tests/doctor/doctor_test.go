@@ -1,0 +1,148 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stile/doctor"
+	"stile/tests/rig"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if testing.Short() {
+		for _, name := range []string{"TestSound", "TestBroken", "TestCommand"} {
+			fmt.Println("not run: " + name)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestSound holds that nothing is said of a wiring as contrib/postfix makes it.
+func TestSound(t *testing.T) {
+	for _, wiring := range []string{"a", "b"} {
+		t.Run("wiring-"+wiring, func(t *testing.T) {
+			for _, f := range newWorld(t, wiring).site(t).audit() {
+				t.Errorf("%s: %s", f.ID, f.What)
+			}
+		})
+	}
+}
+
+// TestBroken breaks one thing at a time. The doctor must find that, and nothing
+// that follows from nothing; where it gives commands, they must mend it.
+func TestBroken(t *testing.T) {
+	worlds := map[string]*world{"a": newWorld(t, "a"), "b": newWorld(t, "b")}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			wiring := "b"
+			if c.wiring != "" {
+				wiring = c.wiring
+			}
+			s := worlds[wiring].site(t)
+			c.spoil(s)
+			want := []string{c.want}
+			if c.want == "" {
+				want[0] = c.name
+			}
+			id := want[0]
+			want = append(want, c.also...)
+			slices.Sort(want)
+			found := s.audit()
+			if got := ids(found); !slices.Equal(got, want) {
+				for _, f := range found {
+					t.Logf("%s: %s", f.ID, f.What)
+				}
+				t.Fatalf("found %v, not %v", got, want)
+			}
+			if s.mend(found, id) && slices.Contains(ids(s.audit()), id) {
+				for _, f := range s.audit() {
+					t.Logf("%s: %s: %s", f.ID, f.What, f.Mend)
+				}
+				t.Errorf("not mended by its own commands")
+			}
+		})
+	}
+}
+
+// TestEveryKind holds that each finding there can be is shown to be found.
+func TestEveryKind(t *testing.T) {
+	shown := map[string]bool{}
+	for _, c := range cases {
+		shown[c.name], shown[c.want] = true, true
+	}
+	for _, id := range doctor.IDs() {
+		if !shown[id] {
+			t.Errorf("%s has no case", id)
+		}
+	}
+}
+
+// TestCommand holds what a script sees of it: one object a line, and exit 1 for
+// a way round alone.
+func TestCommand(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	bin, clean, err := rig.Build(ctx)
+	must(t, err)
+	t.Cleanup(func() { must(t, clean()) })
+	w := newWorld(t, "b")
+	s := w.site(t)
+	command := func(args ...string) (string, int) {
+		cmd := exec.CommandContext(ctx, bin, append([]string{"doctor", "-c", s.path("stile.toml"), "--postfix", s.etc}, args...)...)
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	s.set("milter_protocol = 2")
+	if out, code := command(); code != 0 || !strings.Contains(out, `"id":"protocol-old"`) {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	// A value of Postfix's config that a terminal would act on.
+	s.option(s.server() + "/smtpd_proxy_filter=127.0.0.1:1\x1b[31m")
+	out, code := command()
+	if code != 1 {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for line := range strings.Lines(out) {
+		var f struct {
+			ID, Severity, What, Why string
+			Mend                    []string
+		}
+		if err := json.Unmarshal([]byte(line), &f); err != nil || f.ID == "" || f.What == "" || f.Why == "" || len(f.Mend) == 0 {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if text, _ := command("--text"); strings.ContainsRune(text, 0x1b) || !strings.Contains(text, `\u{1B}`) {
+		t.Errorf("%q", text)
+	}
+	if _, code := command("--postfix", "/nonexistent"); code != 2 {
+		t.Errorf("no Postfix: exit %d", code)
+	}
+}
+
+// TestDocument holds the document to the table.
+func TestDocument(t *testing.T) {
+	const path = "../../doc/doctor.md"
+	if os.Getenv("WRITE_DOCUMENT") != "" {
+		must(t, os.WriteFile(path, []byte(doctor.Describe()), 0o644))
+	}
+	text, err := os.ReadFile(path)
+	must(t, err)
+	if string(text) != doctor.Describe() {
+		t.Errorf("doc/doctor.md is not what doctor.Describe prints: WRITE_DOCUMENT=1 go test ./tests/doctor -run TestDocument")
+	}
+}
