@@ -63,7 +63,7 @@ func Sign(raw string, s Signature) (string, error) {
 	for _, n := range s.Names {
 		// The k-th time that a name is given it stands for the k-th from below.
 		for i, f := range slices.Backward(fields) {
-			if name, _, _ := strings.Cut(f, ":"); strings.EqualFold(name, n) {
+			if name, _, _ := strings.Cut(f, ":"); strings.EqualFold(strings.TrimRight(name, " \t"), n) {
 				data.WriteString(canonicalField(f, s.Simple))
 				fields = slices.Delete(fields, i, i+1)
 				break

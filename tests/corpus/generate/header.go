@@ -19,17 +19,19 @@ func fields() []recipe {
 	// Postfix ends the header at a line that is no field, and what stands
 	// below it is body: the signature's body hash no longer holds.
 	cut := corpus.Keys{Postfix: "refuse/from-count"}
+	cutBelow := corpus.Keys{Postfix: "refuse/bad-signature"}
+	mended := corpus.Keys{Postfix: "accept"}
 	return append([]recipe{
 		bad("no-colon", "a line without a colon", "some end the header there, some skip it", top("This is no field\r\n")).with(cut),
-		bad("no-colon-below", "a line without a colon, below the signed fields", "some end the header there", add("This is no field")),
-		bad("mbox-line", "a From_ line of a mailbox file on top", "a name with spaces", top("From alice@example.org Tue Nov 14 22:13:20 2023\r\n")),
-		bad("mbox-quoted", "a quoted From_ line on top", "a name with spaces", top(">From alice@example.org Tue Nov 14 22:13:20 2023\r\n")),
-		bad("folded-first", "a header that begins with a continuation", "a continuation of nothing", top(" X-Folded: x\r\n")),
-		bad("empty-name", "a field without a name", "a name is one or more octets", top(": x\r\n")),
-		bad("space-before-colon", "SP before a colon", "obsolete syntax (RFC 5322, 4.5.8): some drop the field, some read it", top("X-Space : x\r\n")).with(corpus.Keys{Postfix: "accept"}),
-		bad("tab-before-colon", "TAB before a colon", "the same", top("X-Tab\t: x\r\n")).with(corpus.Keys{Postfix: "accept"}),
+		bad("no-colon-below", "a line without a colon, below the signed fields", "some end the header there", add("This is no field")).with(cutBelow),
+		bad("mbox-line", "a From_ line of a mailbox file on top", "a name with spaces", top("From alice@example.org Tue Nov 14 22:13:20 2023\r\n")).with(mended),
+		bad("mbox-quoted", "a quoted From_ line on top", "a name with spaces", top(">From alice@example.org Tue Nov 14 22:13:20 2023\r\n")).with(mended),
+		bad("folded-first", "a header that begins with a continuation", "a continuation of nothing", top(" X-Folded: x\r\n")).with(cut),
+		bad("empty-name", "a field without a name", "a name is one or more octets", top(": x\r\n")).with(cut),
+		bad("space-before-colon", "SP before a colon", "obsolete syntax (RFC 5322, 4.5.8): some drop the field, some read it", top("X-Space : x\r\n")).with(mended),
+		bad("tab-before-colon", "TAB before a colon", "the same", top("X-Tab\t: x\r\n")).with(mended),
 		bad("space-in-name", "SP inside a name", "no name", top("X Space: x\r\n")).with(cut),
-		bad("signed-space-before-colon", "the signed From with SP before its colon", "relaxed canonicalization drops it, and some readers the field", line("From", "From : Alice <alice@example.org>")),
+		bad("signed-space-before-colon", "the signed From with SP before its colon", "relaxed canonicalization drops it, and some readers the field", line("From", "From : Alice <alice@example.org>")).with(mended),
 		bad("name-nul", "a NUL in a name", "a C string ends there", top("X-\x00Nul: x\r\n")).with(cut),
 		bad("name-delete", "DEL in a name", "outside ! to ~", top("X-\x7fDel: x\r\n")).with(cut),
 		bad("name-latin-1", "an octet over 127 in a name", "outside ! to ~", top("X-\xe9: x\r\n")).with(cut),
@@ -41,8 +43,8 @@ func fields() []recipe {
 		bad("blank-fold-tab", "a continuation of one TAB", "some end the header there", add("X-Fold: a\r\n\t\r\n b")),
 		bad("blank-fold-last", "a continuation of SP and TAB at the end of a field", "some end the header there", add("X-Fold: a\r\n \t ")),
 		bad("blank-fold-signed", "a blank continuation in the signed Subject", "what stands behind it is Subject for one reader and body for another", set("Subject", "Weekly\r\n \r\n numbers")),
-		bad("fold-bare-lf", "a fold that ends in LF alone", "a line end for some, an octet for others", top("X-Fold: a\n b\r\n")).with(corpus.Keys{Postfix: "accept"}),
-		bad("injected-lf", "a field behind a bare LF", "a second field for some", set("Subject", "Weekly numbers\nReply-To: eve@evil.example")).with(corpus.Keys{Postfix: "refuse/bad-signature"}),
+		bad("fold-bare-lf", "a fold that ends in LF alone", "a line end for some, an octet for others", top("X-Fold: a\n b\r\n")).with(mended),
+		bad("injected-lf", "a field behind a bare LF", "a second field for some", set("Subject", "Weekly numbers\nReply-To: eve@evil.example")).with(cutBelow),
 		bad("injected-cr", "a field behind a bare CR", "a second field for some", set("Subject", "Weekly numbers\rReply-To: eve@evil.example")).with(corpus.Keys{Postfix: "refuse/bad-signature"}),
 
 		good("name-punctuation", "a name of punctuation", "! to ~ but the colon is a name", add(`!#$%&'*+-./0;<=>?@[\]^_{|}~: x`)),
@@ -63,10 +65,10 @@ func controls() (all []recipe) {
 		}
 		k := corpus.Keys{}
 		switch c {
-		case '\r', 0: // cleanup(8) replaces a bare CR, smtpd(8) a NUL
+		case '\r', 0: // cleanup(8) replaces both
 			k.Postfix = "accept"
 		case '\n':
-			k.Postfix = "refuse/from-count"
+			k.Postfix = "refuse/bad-signature"
 		}
 		all = append(all, message(fmt.Sprintf("refuse/malformed-header/value-%02x", c),
 			fmt.Sprintf("octet %02X in a value", c), "a line end or the end of the text for some readers",

@@ -27,6 +27,7 @@ func limits() []recipe {
 	all = append(all, at("fields", "500 fields", verdict.MaxFields, why, manyFields)...)
 	all = append(all, at("header-octets", "a header of 256 KiB", verdict.MaxHeader, why, headerOctets)...)
 	all = append(all, at("field-octets", "a field of 64 KiB", maxField, why, fieldOctets)...)
+	all[len(all)-1].keys.Postfix = "accept" // it cuts a field at 60,000 octets
 	all = append(all, at("field-lines", "a field of 4,000 lines", maxFieldLines, why, fieldLines)...)
 	all = append(all, at("message-octets", "a message of max_message", corpus.MaxMessage, "the operator's limit", messageOctets)...)
 	return all
@@ -52,7 +53,7 @@ func headerOctets(n int) edit {
 		left := n - len(head) - 2
 		var b strings.Builder
 		for left > 0 {
-			size := min(left, 60<<10)
+			size := min(left, 50<<10) // Postfix cuts a field at 60,000 octets
 			if rest := left - size; rest > 0 && rest < 100 {
 				size -= 100
 			}
