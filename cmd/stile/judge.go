@@ -139,9 +139,8 @@ func (c *court) one(a *app, name string, report func(judged) error) error {
 	if err != nil {
 		return err
 	}
-	opened := verdict.Open(split, c.env)
-	v := opened.Judge(context.Background(), c.policy)
-	switch v.Outcome() {
+	j := c.judge(name, split)
+	switch j.verdict.Outcome() {
 	case verdict.Accept:
 		a.worst(exitYes)
 	case verdict.Refuse:
@@ -149,7 +148,13 @@ func (c *court) one(a *app, name string, report func(judged) error) error {
 	default:
 		a.worst(exitLater)
 	}
-	return report(judged{name, v, opened.Claim(), opened.Signer()})
+	return report(j)
+}
+
+func (c *court) judge(name string, m verdict.Message) judged {
+	opened := verdict.Open(m, c.env)
+	v := opened.Judge(context.Background(), c.policy)
+	return judged{name, v, opened.Claim(), opened.Signer()}
 }
 
 // line is the verdict in one line.

@@ -37,6 +37,7 @@ type commands struct {
 	Quarantine quarantineCmd `cmd:"" help:"Look through the records of refused mail."`
 	Evidence   evidenceCmd   `cmd:"" help:"List the sealed originals, and open one with its key."`
 	Key        keyCmd        `cmd:"" help:"Make and show the key that seals stamps."`
+	Drill      drillCmd      `cmd:"" help:"Prove on this machine that the guards hold."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }
 
@@ -101,9 +102,12 @@ func (a *app) fail(err error) {
 		if errors.As(e, &ce) {
 			text = ce.Where() + ": " + ce.Text
 		}
-		fmt.Fprintln(a.stderr, fence.Escape("stile: "+text))
+		a.tellError(text)
 	}
 }
+
+// tellError prints one line of diagnostics.
+func (a *app) tellError(text string) { fmt.Fprintln(a.stderr, fence.Escape("stile: "+text)) }
 
 // parts takes apart what errors.Join joined, and nothing else that wraps
 // several errors.

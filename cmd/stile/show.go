@@ -30,17 +30,19 @@ type showLine struct {
 }
 
 func (c *showCmd) Run(a *app) error {
-	return c.each(a, c.Files, func(j judged) error {
-		text, err := j.shown()
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return a.object(showLine{j.file, j.verdict.Outcome(), j.verdict.Reason(), text})
-		}
-		_, err = fmt.Fprintln(a.stdout, text)
+	return c.each(a, c.Files, func(j judged) error { return c.report(a, j) })
+}
+
+func (c *showCmd) report(a *app, j judged) error {
+	text, err := j.shown()
+	if err != nil {
 		return err
-	})
+	}
+	if c.JSON {
+		return a.object(showLine{j.file, j.verdict.Outcome(), j.verdict.Reason(), text})
+	}
+	_, err = fmt.Fprintln(a.stdout, text)
+	return err
 }
 
 // shown is the fence, or the one line in its place.
@@ -80,20 +82,22 @@ type quoteLine struct {
 }
 
 func (c *quoteCmd) Run(a *app) error {
-	return c.each(a, []string{c.File}, func(j judged) error {
-		answer, quoted, err := c.answer(j)
-		if err != nil {
-			return err
-		}
-		if j.verdict.Accepted() != nil && !quoted {
-			a.worst(exitNo)
-		}
-		if c.JSON {
-			return a.object(quoteLine{j.file, j.verdict.Outcome(), j.verdict.Reason(), quoted})
-		}
-		a.print("%s", answer)
-		return nil
-	})
+	return c.each(a, []string{c.File}, func(j judged) error { return c.report(a, j) })
+}
+
+func (c *quoteCmd) report(a *app, j judged) error {
+	answer, quoted, err := c.answer(j)
+	if err != nil {
+		return err
+	}
+	if j.verdict.Accepted() != nil && !quoted {
+		a.worst(exitNo)
+	}
+	if c.JSON {
+		return a.object(quoteLine{j.file, j.verdict.Outcome(), j.verdict.Reason(), quoted})
+	}
+	a.print("%s", answer)
+	return nil
 }
 
 func (c *quoteCmd) answer(j judged) (answer string, quoted bool, err error) {

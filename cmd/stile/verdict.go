@@ -29,19 +29,21 @@ type verdictLine struct {
 }
 
 func (c *verdictCmd) Run(a *app) error {
-	return c.each(a, c.Files, func(j judged) error {
-		if !c.JSON {
-			a.print("%s", j.line())
-			return nil
-		}
-		out := verdictLine{
-			File: j.file, Verdict: j.verdict.Outcome(), Reason: j.verdict.Reason(),
-			Address: j.claim.Reduced(), Flags: []verdict.Flag{},
-		}
-		if m := j.verdict.Accepted(); m != nil {
-			out.Address, out.D, out.S = m.Entry(), m.Domain(), m.Selector()
-			out.Flags = append(out.Flags, m.Flags()...)
-		}
-		return a.object(out)
-	})
+	return c.each(a, c.Files, func(j judged) error { return c.report(a, j) })
+}
+
+func (c *verdictCmd) report(a *app, j judged) error {
+	if !c.JSON {
+		a.print("%s", j.line())
+		return nil
+	}
+	out := verdictLine{
+		File: j.file, Verdict: j.verdict.Outcome(), Reason: j.verdict.Reason(),
+		Address: j.claim.Reduced(), Flags: []verdict.Flag{},
+	}
+	if m := j.verdict.Accepted(); m != nil {
+		out.Address, out.D, out.S = m.Entry(), m.Domain(), m.Selector()
+		out.Flags = append(out.Flags, m.Flags()...)
+	}
+	return a.object(out)
 }
