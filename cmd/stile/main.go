@@ -37,6 +37,7 @@ type commands struct {
 	Quarantine quarantineCmd `cmd:"" help:"Look through the records of refused mail."`
 	Evidence   evidenceCmd   `cmd:"" help:"List the sealed originals, and open one with its key."`
 	Key        keyCmd        `cmd:"" help:"Make and show the key that seals stamps."`
+	Init       initCmd       `cmd:"" help:"Write a config and keys, and wire Postfix."`
 	Drill      drillCmd      `cmd:"" help:"Prove on this machine that the guards hold."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 }

@@ -23,7 +23,9 @@ var mayImport = map[string][]string{
 	"metrics":    {"verdict", "fence"},
 	"doctor":     {"config", "dns"},
 	"milter":     {"verdict", "fence", "stamp", "quarantine", "dns", "config", "metrics"},
-	"cmd/stile":  {"verdict", "fence", "stamp", "quarantine", "dns", "config", "metrics", "milter", "doctor"},
+	"cmd/stile":  {"verdict", "fence", "stamp", "quarantine", "dns", "config", "metrics", "milter", "doctor", "contrib/postfix"},
+
+	"contrib/postfix": {},
 }
 
 // ioFree are the packages that do no I/O but through what they are handed.
