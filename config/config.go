@@ -27,7 +27,10 @@ type Config struct {
 	Records  Records
 
 	Mailboxes []*Mailbox // in the file's order, at least one
+	Lists     []List     // the files of senders that were read
 
+	path     string              // of the file that this is made of
+	doc      []byte              // its text
 	same     map[string]string   // a name of this host, lower case → its canonical domain
 	guarded  map[string]bool     // GuardedDomains
 	known    map[string]*Mailbox // canonical address → mailbox, addresses and aliases

@@ -6,7 +6,8 @@
 // line, and every one found is told. A key whose part is not built yet can
 // only stand at its default; anything else is an error that says so, so no
 // line of the file is ever ignored. [Config.Resolve] is the one place that
-// says which recipient is which mailbox. [Describe] prints every key from the
+// says which recipient is which mailbox. [Config.Compare] says what is different
+// in the next one, and what it would leave unguarded. [Describe] prints every key from the
 // table by which Load reads.
 //
 // # Security

@@ -111,8 +111,8 @@ func newBuilder(path string, doc []byte) *builder {
 		dir: dir,
 		end: position{file: path, line: max(lines, 1)},
 		c: &Config{
-			Hostname: systemName(),
-			same:     map[string]string{}, guarded: map[string]bool{}, known: map[string]*Mailbox{},
+			Hostname: systemName(), path: path, doc: doc,
+			same: map[string]string{}, guarded: map[string]bool{}, known: map[string]*Mailbox{},
 		},
 		ids: map[string]position{}, at: map[*Mailbox]position{}, render: map[*Mailbox]position{}, also: map[*Mailbox][]node{},
 		entries: map[*Mailbox][]node{}, senderFailed: map[*Mailbox]bool{},
@@ -236,6 +236,8 @@ func (b *builder) sender(at position, text string) {
 // sendersFile reads a list: one address a line, # begins a comment at the
 // start of a line or behind white space.
 func (b *builder) sendersFile(at position, path string) {
+	// Looked at before it is read: what is written meanwhile shows later.
+	b.c.Lists = append(b.c.Lists, List{path, Look(path)})
 	doc, failure := readFile(path, maxList)
 	if failure != "" {
 		b.add(at, "senders_file: %s: %s", path, failure)

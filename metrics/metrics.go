@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,19 @@ const (
 	Full = "full" // there was no room
 )
 
+// What made stile read its configuration again.
+const (
+	BySignal = "signal" // SIGHUP
+	ByList   = "list"   // a file of senders changed
+)
+
+// The results of that, beside Failed.
+const (
+	Applied   = "applied"   // something is different from now on
+	Unchanged = "unchanged" // nothing is
+	Dropping  = "dropping"  // a mailbox would be guarded no more: the old one stays
+)
+
 // The results of DKIM, by mailbox and message.
 const dkimPass = "pass"
 
@@ -61,7 +75,7 @@ type Config struct {
 type Metrics struct {
 	registry *prometheus.Registry
 
-	policies []string
+	policies atomic.Pointer[[]string]
 	lookups  []string
 
 	messages    *prometheus.CounterVec
@@ -75,13 +89,15 @@ type Metrics struct {
 	evidence    *prometheus.CounterVec
 	sessions    prometheus.Gauge
 	refused     prometheus.Counter
+	reloads     *prometheus.CounterVec
+	reloaded    prometheus.Gauge
+	restart     prometheus.Gauge
 }
 
 // New makes the metrics of one process, in a registry of their own.
 func New(c Config) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		policies: append([]string{Unguarded}, c.Policies...),
 		lookups:  append([]string{other}, c.LookupResults...),
 
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -122,6 +138,18 @@ func New(c Config) *Metrics {
 			Name: "stile_sessions_refused_total",
 			Help: "Milter connections closed at once because too many were open.",
 		}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_reloads_total",
+			Help: "How often the configuration was read again, by what made stile do it and by result.",
+		}, []string{"trigger", "result"}),
+		reloaded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "stile_last_reload_successful",
+			Help: "1 unless the last attempt to read the configuration again left the old one in force.",
+		}),
+		restart: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "stile_restart_needed_keys",
+			Help: "Keys of the configuration whose new values wait for a restart.",
+		}),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "stile_build_info",
@@ -129,10 +157,12 @@ func New(c Config) *Metrics {
 	}, []string{"version", "revision"})
 	build.WithLabelValues(c.Version, c.Revision).Set(1)
 	m.registry.MustRegister(m.messages, m.last, m.verdicts, m.ends, m.lookupTimes, m.dkim,
-		m.forged, m.quarantine, m.evidence, m.sessions, m.refused, build,
+		m.forged, m.quarantine, m.evidence, m.sessions, m.refused, m.reloads, m.reloaded, m.restart, build,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.showEvidence(c)
+	m.policies.Store(&[]string{})
+	m.AddPolicies(append([]string{Unguarded}, c.Policies...))
 	m.zero()
 	return m
 }
@@ -160,9 +190,15 @@ func (m *Metrics) showEvidence(c Config) {
 		func() float64 { return float64(c.EvidenceQuota) })
 }
 
-// zero makes every series that can be.
-func (m *Metrics) zero() {
-	for _, p := range m.policies {
+// AddPolicies makes the series of mailboxes that are new. It is not safe for
+// concurrent use with itself.
+func (m *Metrics) AddPolicies(ids []string) {
+	all := *m.policies.Load()
+	for _, p := range ids {
+		if slices.Contains(all, p) {
+			continue
+		}
+		all = append(slices.Clip(all), p)
 		m.last.WithLabelValues(p)
 		m.messages.WithLabelValues(p, string(verdict.Accept), NoReason)
 		for _, r := range verdict.Refusals {
@@ -170,6 +206,17 @@ func (m *Metrics) zero() {
 		}
 		for _, r := range verdict.Deferrals {
 			m.messages.WithLabelValues(p, string(verdict.Defer), string(r))
+		}
+	}
+	m.policies.Store(&all)
+}
+
+// zero makes every other series that can be.
+func (m *Metrics) zero() {
+	m.reloaded.Set(1)
+	for _, t := range []string{BySignal, ByList} {
+		for _, r := range []string{Applied, Unchanged, Dropping, Failed} {
+			m.reloads.WithLabelValues(t, r)
 		}
 	}
 	for _, r := range m.lookups {
@@ -225,7 +272,7 @@ func (m *Metrics) Message(policy string, outcome verdict.Outcome, reason verdict
 // policy is the label value for a policy; an unknown one is none of the
 // configuration's.
 func (m *Metrics) policy(id string) string {
-	if slices.Contains(m.policies, id) {
+	if slices.Contains(*m.policies.Load(), id) {
 		return id
 	}
 	return Unguarded
@@ -281,6 +328,27 @@ func (m *Metrics) Evidence(result string) {
 	}
 	m.evidence.WithLabelValues(result).Inc()
 }
+
+// Reload counts an attempt to read the configuration again. trigger is BySignal
+// or ByList, any other word is the former; result is Applied, Unchanged,
+// Dropping or Failed, any other word is a failure.
+func (m *Metrics) Reload(trigger, result string) {
+	if trigger != ByList {
+		trigger = BySignal
+	}
+	good := result == Applied || result == Unchanged
+	if !good && result != Dropping {
+		result = Failed
+	}
+	m.reloads.WithLabelValues(trigger, result).Inc()
+	m.reloaded.Set(0)
+	if good {
+		m.reloaded.Set(1)
+	}
+}
+
+// RestartNeeded says how many keys wait for a restart.
+func (m *Metrics) RestartNeeded(keys int) { m.restart.Set(float64(keys)) }
 
 // SessionOpened counts a milter session in.
 func (m *Metrics) SessionOpened() { m.sessions.Inc() }

@@ -185,3 +185,49 @@ func TestLabelValuesAreClosed(t *testing.T) {
 		}
 	})
 }
+
+// A mailbox that a reload adds has all of its series before its first message,
+// and those of the others go on.
+func TestAddPolicies(t *testing.T) {
+	m := made()
+	m.Message("shopping", verdict.Accept, "", time.Now())
+	before := count(t, m, "stile_messages_total")
+	m.AddPolicies([]string{"shopping", "travel"})
+	if got, want := count(t, m, "stile_messages_total"), before/3*4; got != want {
+		t.Errorf("%d series, want %d", got, want)
+	}
+	m.Message("travel", verdict.Accept, "", time.Now())
+	for _, policy := range []string{"shopping", "travel"} {
+		if got := testutil.ToFloat64(m.messages.WithLabelValues(policy, "accept", NoReason)); got != 1 {
+			t.Errorf("%s: %v", policy, got)
+		}
+	}
+}
+
+func TestReload(t *testing.T) {
+	m := made()
+	if testutil.ToFloat64(m.reloaded) != 1 {
+		t.Error("it begins with a failure")
+	}
+	for _, x := range []struct {
+		trigger, result string
+		good            float64
+	}{
+		{BySignal, Applied, 1}, {BySignal, Failed, 0}, {ByList, Unchanged, 1}, {ByList, Dropping, 0}, {"odd", "odd", 0},
+	} {
+		m.Reload(x.trigger, x.result)
+		if got := testutil.ToFloat64(m.reloaded); got != x.good {
+			t.Errorf("after %s by %s the last one counts as %v", x.result, x.trigger, got)
+		}
+	}
+	if got := testutil.ToFloat64(m.reloads.WithLabelValues(BySignal, Failed)); got != 2 {
+		t.Errorf("%v failures by signal, want 2: what is on no list is one", got)
+	}
+	if got := count(t, m, "stile_reloads_total"); got != 8 {
+		t.Errorf("%d series", got)
+	}
+	m.RestartNeeded(2)
+	if testutil.ToFloat64(m.restart) != 2 {
+		t.Error("the keys that wait are not shown")
+	}
+}

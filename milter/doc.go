@@ -9,6 +9,9 @@
 // HELO, MAIL, header, end of header). The life of one message is
 // session.endOfMessage; everything before it only collects.
 //
+// A message is judged by the configuration with which it began, whatever
+// Server.Use brings while it is in hand.
+//
 // A mailbox with render = "body" shares a message with no other recipient: the
 // one that comes second, guarded or not, is answered 452, at most ten times a
 // message and never in a session that the MTA plays. Beyond that all recipients

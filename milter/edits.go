@@ -25,6 +25,8 @@ type edits struct {
 var (
 	errRender = errors.New("milter: the message could not be rendered")
 	errStamp  = errors.New("milter: the stamp could not be made")
+
+	errActions = errors.New("milter: the session began before a configuration that changes bodies")
 )
 
 // prepare renders and stamps the message for the mailboxes that accept it, and
@@ -35,7 +37,7 @@ func (s *session) prepare(all []decision) (edits, error) {
 	if s.left(all) == 0 {
 		return e, nil
 	}
-	e.delete = stamp.Forged(s.msg.forged, s.server.o.Config.AuthservID)
+	e.delete = stamp.Forged(s.msg.forged, s.config.AuthservID)
 	e.forged = len(e.delete)
 	if err := s.stamp(&e, all); err != nil {
 		return edits{}, err
@@ -76,7 +78,7 @@ func (s *session) stamp(e *edits, all []decision) error {
 	if err != nil {
 		return errRender
 	}
-	info := stamp.Info{ID: s.msg.id, Policies: ids, AuthservID: s.server.o.Config.AuthservID}
+	info := stamp.Info{ID: s.msg.id, Policies: ids, AuthservID: s.config.AuthservID}
 	if bodyLimit(all) > 0 {
 		return s.replace(e, a, r, info, all)
 	}

@@ -40,7 +40,7 @@ func TestRenderFails(t *testing.T) {
 	if v.Accepted() == nil {
 		t.Fatalf("not accepted: %s", v.Reason())
 	}
-	s := &session{server: p.server, log: p.server.log}
+	s := &session{server: p.server, log: p.server.log, config: p.server.config.Load()}
 	s.msg.begin(time.Now(), p.spool, 0)
 	all := []decision{{policy: "shopping", mailbox: p.server.o.Config.Mailboxes[0], outcome: verdict.Accept, accepted: v.Accepted()}}
 	if _, err := s.prepare(all); err != nil {

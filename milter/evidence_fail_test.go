@@ -195,7 +195,7 @@ func sqlite(t *testing.T, p *place, statement string) (end func()) {
 // A message that is settled anew, for another copy was first, has been kept.
 func TestPreservedOnce(t *testing.T) {
 	p := keeping(t, noKeys, plenty)
-	s := &session{server: p.server, log: p.server.log}
+	s := &session{server: p.server, log: p.server.log, config: p.server.config.Load()}
 	s.msg.begin(time.Now(), p.spool, 0)
 	s.msg.recipients = []recipient{{mailbox: p.server.o.Config.Mailboxes[0]}}
 	if c := s.msg.addField("From", " friend@example.org"); c != "" {

@@ -108,7 +108,7 @@ func prepare(t testing.TB, lookup verdict.LookupTXT) *place {
 		Config: c, Store: p.store, Lookup: lookup, Sealer: sealer, Metrics: p.metrics,
 		Log: slog.New(slog.NewTextHandler(p.log, nil)), SpoolDir: p.spool, Grace: 10 * time.Second,
 	})
-	p.server.limits.linger = 50 * time.Millisecond
+	p.server.limits.linger, p.server.limits.lastCall = 50*time.Millisecond, 0
 	return p
 }
 

@@ -35,7 +35,7 @@ func (s *session) env() verdict.Env {
 	return verdict.Env{
 		Lookup:     s.lookup,
 		Now:        s.server.o.Now(),
-		MaxMessage: s.server.o.Config.MaxMessage,
+		MaxMessage: s.config.MaxMessage,
 	}
 }
 

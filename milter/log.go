@@ -28,6 +28,7 @@ const (
 	causeArgument   cause = "argument"   // the MTA might not find a recipient to be taken out
 	causeRender     cause = "render"     // the message could not be rendered
 	causeStamp      cause = "stamp"      // the stamp could not be made
+	causeActions    cause = "actions"    // the session began before a reload that needs more of the MTA; the next one will do
 	causeEvidence   cause = "evidence"   // the original could not be kept
 	causeStore      cause = "store"      // the record could not be made durable
 	causeSend       cause = "send"       // the modifications could not be sent
@@ -41,6 +42,8 @@ func causeOf(err error) cause {
 		return causeArgument
 	case errors.Is(err, errRender):
 		return causeRender
+	case errors.Is(err, errActions):
+		return causeActions
 	default:
 		return causeStamp
 	}

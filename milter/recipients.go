@@ -36,7 +36,7 @@ func (s *session) mailboxes() []*config.Mailbox {
 		wanted[r.mailbox] = true
 	}
 	var all []*config.Mailbox
-	for _, m := range s.server.o.Config.Mailboxes {
+	for _, m := range s.config.Mailboxes {
 		if wanted[m] {
 			all = append(all, m)
 		}

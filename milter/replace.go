@@ -37,11 +37,16 @@ func bodyLimit(all []decision) int {
 
 // replace adds what makes the message one of stile's own.
 func (s *session) replace(e *edits, a *verdict.Accepted, r fence.Rendering, info stamp.Info, all []decision) error {
+	// The MTA was not asked to let bodies be changed, and closes the session of
+	// a milter that does (milter protocol: SMFIF_CHGBODY).
+	if s.conn.actions&milter.OptChangeBody == 0 {
+		return errActions
+	}
 	body, err := fence.RenderBody(a, bodyLimit(all))
 	if err != nil {
 		return errRender
 	}
-	to := stamp.Envelope{Hostname: s.server.o.Config.Hostname}
+	to := stamp.Envelope{Hostname: s.config.Hostname}
 	for _, d := range all {
 		if d.accepted != nil {
 			to.To = append(to.To, d.mailbox.Address)

@@ -39,7 +39,6 @@ func replacing(t testing.TB, lookup verdict.LookupTXT, limit int64, ids ...strin
 				m.Body, m.BodyLimit = true, limit
 			}
 		}
-		s.actions = actionsFor(s.o.Config)
 	})
 }
 

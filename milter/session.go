@@ -8,6 +8,7 @@ import (
 
 	"github.com/emersion/go-milter"
 
+	"stile/config"
 	"stile/quarantine"
 	"stile/verdict"
 )
@@ -32,6 +33,7 @@ type session struct {
 	server    *Server
 	conn      *conn
 	log       logger
+	config    *config.Config // as it was when the message in hand began
 	state     state
 	client    string // the SMTP client's address, or ""
 	simulated bool   // the MTA plays the session for mail that came otherwise
@@ -176,7 +178,7 @@ func (s *session) RcptTo(argument string, m *milter.Modifier) (milter.Response, 
 			s.state = recipients
 			return milter.RespContinue
 		}
-		mailbox, guardedDomain := s.server.o.Config.Resolve(address)
+		mailbox, guardedDomain := s.config.Resolve(address)
 		unknown := mailbox == nil && guardedDomain
 		// To reject one recipient of a played session keeps the whole message
 		// in the queue for ever (MILTER_README, "non-SMTP mail").
@@ -261,8 +263,9 @@ func (s *session) Abort(*milter.Modifier) error {
 // begin starts a message, whatever was in hand.
 func (s *session) begin() {
 	s.conn.setInMessage(true)
-	s.msg.begin(s.server.o.Now(), s.server.o.SpoolDir, s.server.o.Config.MaxMessage)
-	s.msg.authservID = s.server.o.Config.AuthservID
+	s.config = s.server.config.Load()
+	s.msg.begin(s.server.o.Now(), s.server.o.SpoolDir, s.config.MaxMessage)
+	s.msg.authservID = s.config.AuthservID
 	// What is not judged is kept for the original alone.
 	if s.server.o.Evidence == nil {
 		s.msg.rest.limit = 0

@@ -132,8 +132,24 @@ func readKey(path string) (string, error) {
 	return string(text), nil
 }
 
+// handedOver is where systemd put a file that the unit hands over under its own
+// name (LoadCredential=, systemd.exec(5)), or else the path itself. So the key
+// can be root's alone.
+func handedOver(path string) string {
+	folder := os.Getenv("CREDENTIALS_DIRECTORY")
+	if folder == "" {
+		return path
+	}
+	credential := filepath.Join(folder, filepath.Base(path))
+	if _, err := os.Stat(credential); err != nil {
+		return path
+	}
+	return credential
+}
+
 // sealer makes the sealer of the config's key.
 func sealer(path string) (*stamp.Sealer, error) {
+	path = handedOver(path)
 	private, err := readKey(path)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ type serveCmd struct{}
 
 func (*serveCmd) Help() string {
 	return `Runs in the foreground until SIGTERM or SIGINT; messages in hand are finished first.
-The log goes to standard error, in logfmt.
+SIGHUP, and a change of a senders_file, makes it read its configuration again: whole
+or not at all. The log goes to standard error, in logfmt.
 
 Example:
 
@@ -59,6 +60,10 @@ func tune() {
 }
 
 func (*serveCmd) Run(a *app) error {
+	// From the first moment on: unasked for, it would end the process.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	cfg, err := config.Load(a.config)
 	if err != nil {
 		return err
@@ -68,13 +73,14 @@ func (*serveCmd) Run(a *app) error {
 	defer stop()
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
 	slog.SetDefault(log) // the milter library writes to package log
-	return serve(ctx, cfg, log)
+	return serve(ctx, &reloader{path: a.config, hangup: hangup, started: cfg, running: cfg, log: log})
 }
 
 // serve opens everything in the order in which it can fail cheaply, and runs
 // until ctx ends. The listener of the milter comes last, so that Postfix
-// reaches nothing that is not ready.
-func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {
+// reaches nothing that is not ready. r has what to begin with.
+func serve(ctx context.Context, r *reloader) (err error) {
+	cfg, log := r.started, r.log
 	seal, err := sealer(cfg.SealKey)
 	if err != nil {
 		return err
@@ -116,6 +122,9 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error
 	log.Info("listening", slog.String("at", ln.Addr().String()), slog.String("metrics", cfg.Metrics),
 		slog.Int("mailboxes", len(cfg.Mailboxes)), slog.String("version", version), slog.String("revision", revision))
 	defer prune(ctx, store, evidence, log)()
+	r.server, r.count = server, count
+	defer r.run(ctx)()
+	defer tellManager(ctx, log, func(ctx context.Context) error { return live(ctx, server, store) })()
 	err = server.Serve(ctx, ln)
 	log.Info("stopped")
 	return err
@@ -147,12 +156,8 @@ func ready(store *quarantine.Store, evidence *quarantine.Evidence) func(context.
 }
 
 func counters(cfg *config.Config, evidence *quarantine.Evidence) *metrics.Metrics {
-	ids := make([]string, 0, len(cfg.Mailboxes))
-	for _, m := range cfg.Mailboxes {
-		ids = append(ids, m.ID)
-	}
 	version, revision, _ := build()
-	c := metrics.Config{Policies: ids, LookupResults: dns.Results, Version: version, Revision: revision}
+	c := metrics.Config{Policies: policies(cfg), LookupResults: dns.Results, Version: version, Revision: revision}
 	for _, k := range quarantine.Kinds {
 		c.EvidenceKinds = append(c.EvidenceKinds, string(k))
 	}
@@ -161,6 +166,15 @@ func counters(cfg *config.Config, evidence *quarantine.Evidence) *metrics.Metric
 		c.EvidenceHeld = func(kind string) (files, octets int64) { return evidence.Held(quarantine.Kind(kind)) }
 	}
 	return metrics.New(c)
+}
+
+// policies are the ids of the mailboxes.
+func policies(cfg *config.Config) []string {
+	ids := make([]string, 0, len(cfg.Mailboxes))
+	for _, m := range cfg.Mailboxes {
+		ids = append(ids, m.ID)
+	}
+	return ids
 }
 
 // statusPage serves /metrics, /healthz and /readyz, if they are on, and
