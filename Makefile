@@ -1,5 +1,5 @@
 # For developers. Users need scripts/demo and scripts/test only.
-.PHONY: build test test-all fuzz shapes demo load vet fmt clean
+.PHONY: build test test-all fuzz shapes demo load man vet fmt clean
 
 build: ## the binary as it is shipped
 	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile
@@ -24,6 +24,10 @@ demo: ## the whole path, shown (root, Debian)
 load: ## stile's rate and memory beside OpenDKIM's (Debian), some minutes
 	./scripts/bring opendkim
 	go run ./tests/load
+
+man: ## the manual pages, into build/man
+	CGO_ENABLED=0 go build -trimpath -o build/stile ./cmd/stile
+	./deploy/man/make build/stile build/man
 
 vet:
 	go vet ./...

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +73,31 @@ func TestFail(t *testing.T) {
 			t.Errorf("exit %d", a.code)
 		}
 	}
+}
+
+// Every code and every flag has its row in the documents.
+func TestDocuments(t *testing.T) {
+	for name, words := range map[string][]string{
+		"reasons.md": texts(verdict.Refusals, verdict.Deferrals),
+		"stamp.md":   texts(verdict.Flags),
+	} {
+		text, err := os.ReadFile(filepath.Join("../../doc", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range words {
+			if !strings.Contains(string(text), "\n| `"+w+"` |") {
+				t.Errorf("%s has no row for %s", name, w)
+			}
+		}
+	}
+}
+
+func texts[S ~string](lists ...[]S) (all []string) {
+	for _, s := range slices.Concat(lists...) {
+		all = append(all, string(s))
+	}
+	return all
 }
 
 // Every code, every flag and every class of signer has its help.
