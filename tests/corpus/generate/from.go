@@ -143,8 +143,36 @@ func claims() (all []recipe) {
 	} {
 		all = append(all, message("refuse/unlisted/"+c.name, c.what, "addresses compare exactly", line("From", "From: <"+c.address+">"), by(c.domain, "corpus")))
 	}
-	withheld := ""
-	all[len(all)-1].keys.Address = &withheld
+	all[len(all)-1].keys.Address = new(string)
+	// The address of a record: shown only if it is too short and plain to carry
+	// a sentence.
+	label := strings.Repeat("d", 32) + ".example"
+	for _, c := range []struct {
+		name, what, local, domain string
+		shown                     bool
+	}{
+		{"local-24", "a local part of 24 octets", strings.Repeat("a", 24), "evil.example", true},
+		{"local-25", "a local part of 25 octets", strings.Repeat("a", 25), "evil.example", false},
+		{"one-mark", "one mark in the local part", "pay-now", "evil.example", true},
+		{"two-marks", "two marks in the local part", "pay-me_now", "evil.example", false},
+		{"other-octet", "an octet in the local part that is no letter, digit or mark", "pay!now", "evil.example", false},
+		{"domain-40", "a domain of 40 octets", "eve", label, true},
+		{"domain-41", "a domain of 41 octets", "eve", "d" + label, false},
+		{"three-labels", "three labels", "eve", "now.evil.example", true},
+		{"four-labels", "four labels", "eve", "pay.now.evil.example", false},
+		{"one-hyphen", "one hyphen in the domain", "eve", "pay-now.example", true},
+		{"two-hyphens", "two hyphens in the domain", "eve", "pay-me-now.example", false},
+		{"a-label", "an A-label, whose own hyphens do not count", "eve", "xn--pay-now.example", true},
+		{"upper-case", "an address in upper case", "EVE", "EVIL.example", true},
+	} {
+		address := ""
+		if c.shown {
+			address = strings.ToLower(c.local + "@" + c.domain)
+		}
+		r := message("refuse/unlisted/reduced-"+c.name, c.what, "an address that could be a sentence is withheld, never cut", line("From", "From: "+c.local+"@"+c.domain), unsigned)
+		r.keys.Address = &address
+		all = append(all, r)
+	}
 	return append(all,
 		message("refuse/unlisted/display-name", "a listed address as the display name", "the address counts", line("From", `From: "alice@example.org" <eve@evil.example>`), by("evil.example", "corpus")),
 		message("refuse/unlisted/server-dead", "a stranger whose key has no answer", "for strangers nothing is looked up", line("From", "From: <eve@evil.example>"), by("evil.example", "corpus-dead")),
