@@ -149,6 +149,30 @@ func (c *Client) SendWith(parameters, from string, to []string, raw string) (Res
 	return r, err
 }
 
+// SendPipelined is Send to one recipient with fewer round trips (RFC 2920): the
+// envelope goes out at once.
+func (c *Client) SendPipelined(from, to, raw string) (Result, error) {
+	var r Result
+	if err := c.Write("MAIL FROM:<" + from + ">\r\nRCPT TO:<" + to + ">\r\nDATA\r\n"); err != nil {
+		return r, err
+	}
+	var rcpt Reply
+	for _, reply := range []*Reply{&r.Mail, &rcpt, &r.Data} {
+		var err error
+		if *reply, err = c.read(); err != nil {
+			return r, err
+		}
+	}
+	r.Rcpt = []Reply{rcpt}
+	if r.Data.Code != 354 {
+		_, err := c.Command("RSET")
+		return r, err
+	}
+	var err error
+	r.Data, err = c.finish(raw)
+	return r, err
+}
+
 // finish sends the message and the dot behind it.
 func (c *Client) finish(raw string) (Reply, error) {
 	if err := c.Write(stuff(raw)); err != nil {

@@ -153,7 +153,7 @@ func (s *stand) client(work <-chan *corpus.Message) (err error) {
 			}
 		}
 		var r rig.Result
-		if r, err = c.Send(gate.Sender(m), []string{s.gate.Address(m)}, wire(m)); err != nil {
+		if r, err = c.SendPipelined(gate.Sender(m), s.gate.Address(m), wire(m)); err != nil {
 			err = fmt.Errorf("%s: %w", m.Path, err)
 			continue
 		}
