@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"strings"
@@ -38,25 +39,5 @@ func Describe() string {
 	return b.String()
 }
 
-const intro = `# What stile doctor finds
-
-` + "`stile doctor`" + ` looks at how stile is wired into Postfix and at what both rely on,
-and changes nothing. Run it as root, after every change of either:
-
-    stile doctor
-    stile doctor --postfix /etc/postfix-in    # another instance
-    stile doctor --json                       # one object a line, as on a pipe
-
-Each finding has an id of the list below, what was found, why it matters and the
-commands that mend it. Exit 1: at least one lets mail round the gate. Exit 2: the
-config of stile or of Postfix could not be read.
-
-Where a setting is an option in master.cf the command is ` + "`postconf -P`" + ` in place of
-` + "`postconf -e`" + ` (` + "`-PX`" + ` of ` + "`-X`" + `). After any of them: ` + "`postfix reload`" + `. A line that
-begins with # is for you to do. What stands here in capitals the command has in
-full: VALUE is what stood there, with what was wrong in it put right.
-
-What it cannot see: ` + "`.forward`" + ` files, access control lists, what a program does that
-an alias starts, tables of patterns and those on other hosts, and who can append
-to a mailbox by IMAP.
-`
+//go:embed intro.md
+var intro string

@@ -10,12 +10,14 @@
 //
 // # Security
 //
-// The package changes nothing. It runs postconf(1) and postmap(1) with fixed
+// [Audit] changes nothing. It runs postconf(1) and postmap(1) with fixed
 // arguments, a time limit and a bound on what it reads of their output; it reads
 // files that Postfix's configuration names, looks at the modes of those that
 // stile's config names, connects to stile's socket and says nothing there, and
-// asks the config's name servers. It never opens a key or a message. A finding
-// quotes what operators wrote in their files; whoever prints it escapes it.
+// asks the config's name servers. [Send] hands messages of its own to servers on
+// this host and to sendmail(1), to guarded mailboxes and nobody else. The package
+// never opens a key or a message. A finding quotes what operators wrote in their
+// files, a probe what a server answered; whoever prints them escapes them.
 //
 // # Diagnostics
 //

@@ -45,6 +45,11 @@ type result struct {
 // run runs one of Postfix's commands. An exit status is no error; what it says
 // on standard error is not kept.
 func run(ctx context.Context, name string, args ...string) (result, error) {
+	return runWith(ctx, "", name, args...)
+}
+
+// runWith is run with something on standard input.
+func runWith(ctx context.Context, input, name string, args ...string) (result, error) {
 	path, err := find(name)
 	if err != nil {
 		return result{}, err
@@ -55,6 +60,7 @@ func run(ctx context.Context, name string, args ...string) (result, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.Stdout, cmd.Stderr = io.Writer(stdout), io.Writer(stderr)
+	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	var exit *exec.ExitError

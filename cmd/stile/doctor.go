@@ -3,20 +3,27 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"stile/config"
 	"stile/doctor"
+	"stile/quarantine"
+	"stile/verdict"
 )
 
 type doctorCmd struct {
 	listing
 	Postfix string `placeholder:"DIR" help:"Where main.cf lies (default: where postconf looks)."`
+	Probe   bool   `help:"Also send a test message to each mailbox, by each way in, and see that stile refuses it."`
 }
 
 func (*doctorCmd) Help() string {
 	return `Looks at how stile is wired into Postfix and names what lets mail round it or may
 lose or delay mail, each with the command that mends it. Changes nothing. Run it as root, after every change of
 Postfix's or stile's config. Exit 1: something lets mail round the gate.
+
+With --probe it sends labelled messages without a signature through the running Postfix and looks for stile's record of
+each. Run it once more with stile stopped: then they must wait. A message that goes round stile is delivered.
 
 Example:
 
@@ -37,7 +44,8 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	found, err := doctor.Audit(context.Background(), doctor.Options{Config: cfg, File: a.config, Postfix: c.Postfix})
+	options := doctor.Options{Config: cfg, File: a.config, Postfix: c.Postfix}
+	found, err := doctor.Audit(context.Background(), options)
 	if err != nil {
 		return err
 	}
@@ -55,6 +63,53 @@ func (c *doctorCmd) Run(a *app) error {
 	}
 	if !c.asJSON(a) {
 		a.print("%s", c.summary(found))
+	}
+	if c.Probe {
+		return c.probe(a, options)
+	}
+	return nil
+}
+
+// probeLine is a probe in JSON. All keys are always there.
+type probeLine struct {
+	Claim   string        `json:"probe"`
+	Service string        `json:"service"`
+	Mailbox string        `json:"mailbox"`
+	Result  doctor.Result `json:"result"`
+	What    string        `json:"what"`
+}
+
+func (c *doctorCmd) probe(a *app, options doctor.Options) error {
+	store, err := reader(a)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	start := time.Now()
+	recorded := func(ctx context.Context, policy, address string) (string, error) {
+		records, err := store.List(ctx, quarantine.Filter{Policy: policy, Reason: verdict.Unlisted, Since: start})
+		for _, r := range records {
+			if r.Address == address {
+				return r.ID, nil
+			}
+		}
+		return "", err
+	}
+	probes, err := doctor.Send(context.Background(), options, recorded)
+	if err != nil {
+		return err
+	}
+	for _, p := range probes {
+		if p.Result == doctor.Failed {
+			a.worst(exitNo)
+		}
+		if c.asJSON(a) {
+			if err := a.object(probeLine(p)); err != nil {
+				return err
+			}
+			continue
+		}
+		a.print("%-8s  %-8s  %s  %s  %s", p.Result, p.Claim, dash(p.Service), dash(p.Mailbox), p.What)
 	}
 	return nil
 }

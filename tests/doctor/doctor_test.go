@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
-		for _, name := range []string{"TestSound", "TestBroken", "TestCommand"} {
+		for _, name := range []string{"TestSound", "TestBroken", "TestCommand", "TestProbe", "TestProbeRoute"} {
 			fmt.Println("not run: " + name)
 		}
 		return
