@@ -20,6 +20,12 @@
 // code points are escaped follows the Unicode 15.0 tables of the Go release
 // and the list of emoji sequences of the same version in emoji-15.0.txt.
 //
+// What a message hides is counted by place and class, see [Carrier]: in what is
+// shown, by the escapes that were written; in what is not, by another pass over
+// parts that are HTML, a calendar or text, where there are any. Nothing of that
+// decides anything. HTML is read token by token with golang.org/x/net/html and
+// no tree is built.
+//
 // # Security
 //
 // The package does no I/O but through the reader of the body and the system's
@@ -40,4 +46,7 @@
 // A fence of a message without a Subject does not tell a first line of text
 // that reads "Subject: ..." from a Subject. The escapes, cuts and markers hold
 // either way.
+//
+// Of HTML the style sheets are not applied, and of the parts that are not shown
+// no more than 4 MiB are read for what they hide.
 package fence

@@ -56,11 +56,12 @@ const (
 
 // Rendering is an accepted message as it may be shown.
 type Rendering struct {
-	Nonce   string // 16 lower-case hex digits
-	Text    string // the fence: lines joined by LF, no line end at the end
-	State   State
-	Hidden  Counts // what the shown text neutralises, of HiddenClasses
-	Dropped Counts // what is not shown, of DroppedClasses
+	Nonce    string // 16 lower-case hex digits
+	Text     string // the fence: lines joined by LF, no line end at the end
+	State    State
+	Hidden   Counts    // what the shown text neutralises and the rest hides, of HiddenClasses
+	Carriers []Carrier // the same by place
+	Dropped  Counts    // what is not shown, of DroppedClasses
 }
 
 // Render renders an accepted message with a fresh nonce. An error means that
@@ -87,9 +88,10 @@ type source struct {
 	entry       string // the owner's spelling of the sender
 	toUnsigned  bool
 	subject     field
-	media       field // Content-Type
-	encoding    field // Content-Transfer-Encoding
-	disposition field // Content-Disposition
+	media       field           // Content-Type
+	encoding    field           // Content-Transfer-Encoding
+	disposition field           // Content-Disposition
+	fields      []verdict.Field // all of the header
 	body        *io.SectionReader
 }
 
@@ -118,6 +120,7 @@ func sourceOf(a *verdict.Accepted) *source {
 		media:       get("Content-Type"),
 		encoding:    get("Content-Transfer-Encoding"),
 		disposition: get("Content-Disposition"),
+		fields:      a.Header(),
 		body:        a.Body(),
 	}
 }
@@ -149,8 +152,11 @@ func render(s *source, l limits, random io.Reader) (Rendering, error) {
 	}
 	var text sheet
 	text.open(s.entry)
-	state, hidden, err := newPage(s, l).fill(&text, s.body, found.leaves, remark)
+	state, err := newPage(s, l, &found.carriers).fill(&text, s.body, found.leaves, remark)
 	if err != nil {
+		return Rendering{}, fmt.Errorf("fence: reading the body: %w", err)
+	}
+	if err := found.conceals(s); err != nil {
 		return Rendering{}, fmt.Errorf("fence: reading the body: %w", err)
 	}
 	text.close()
@@ -159,11 +165,12 @@ func render(s *source, l limits, random io.Reader) (Rendering, error) {
 		return Rendering{}, err
 	}
 	return Rendering{
-		Nonce:   nonce,
-		Text:    string(text.text),
-		State:   state,
-		Hidden:  countsOf(HiddenClasses, hidden),
-		Dropped: countsOf(DroppedClasses, found.dropped[:]),
+		Nonce:    nonce,
+		Text:     string(text.text),
+		State:    state,
+		Hidden:   found.carriers.counts(),
+		Carriers: found.carriers.list(),
+		Dropped:  countsOf(DroppedClasses, found.dropped[:]),
 	}, nil
 }
 

@@ -102,10 +102,9 @@ func (l *lineReader) lineEnd() bool {
 
 // textLine is a line of text as far as it is shown.
 type textLine struct {
-	text   string // escaped
-	cut    int    // characters of the escaped line that are not shown
-	blank  bool   // nothing but SP and TAB
-	hidden tally  // what the shown text neutralises
+	text  string // escaped
+	cut   int    // characters of the escaped line that are not shown
+	blank bool   // nothing but SP and TAB
 }
 
 // line takes the next line, which begins here, and escapes it, no more than
@@ -127,7 +126,6 @@ func (l *lineReader) line(width int) textLine {
 			continue
 		}
 		shown += u.width
-		one.hidden.add(u.hidden, 1)
 	}
 	l.scratch = out
 	one.text = string(out)
@@ -144,23 +142,4 @@ func (l *lineReader) skip() (blank bool) {
 		l.lo++
 	}
 	return blank
-}
-
-// tally counts classes; nil counts none.
-type tally []int
-
-func (t *tally) add(c class, n int) {
-	if c == visible || n == 0 {
-		return
-	}
-	if *t == nil {
-		*t = make(tally, hiddenClasses)
-	}
-	(*t)[c] += n
-}
-
-func (t *tally) addAll(more tally) {
-	for c, n := range more {
-		t.add(class(c), n)
-	}
 }

@@ -13,8 +13,9 @@ type page struct {
 	entry  string
 	limits limits
 	head   []row
-	hidden tally // of the head
-	cut    bool  // the Subject was cut
+	cut    bool // the Subject was cut
+
+	carriers *carriers // what is neutralised
 
 	parts []textPart
 	lines int    // of the body as far as it was gone over, shown or not
@@ -40,8 +41,8 @@ type mark struct {
 }
 
 // newPage begins a page with what stands above the body.
-func newPage(s *source, l limits) *page {
-	p := &page{entry: s.entry, limits: l}
+func newPage(s *source, l limits, c *carriers) *page {
+	p := &page{entry: s.entry, limits: l, carriers: c}
 	if s.toUnsigned {
 		p.head = append(p.head, row{remarkRow, remarkToUnsigned})
 	}
@@ -60,7 +61,7 @@ func newPage(s *source, l limits) *page {
 func (p *page) subject(value string) {
 	one := showSubject(value)
 	p.head = append(p.head, row{subjectRow, one.text})
-	p.hidden = one.hidden
+	p.carriers.shown(siteSubject, one.text)
 	if one.cut > 0 {
 		p.head = append(p.head, row{remarkRow, remarkSubjectCut})
 		p.cut = true
@@ -69,14 +70,14 @@ func (p *page) subject(value string) {
 
 // fill writes what stands between the markers: the body's text, or the remark
 // that stands for a body that is not shown.
-func (p *page) fill(to *sheet, body *io.SectionReader, leaves []leaf, withheld string) (State, tally, error) {
+func (p *page) fill(to *sheet, body *io.SectionReader, leaves []leaf, withheld string) (State, error) {
 	to.rows(p.head...)
 	if withheld != "" {
 		to.rows(row{remarkRow, withheld})
-		return None, p.hidden, nil
+		return None, nil
 	}
 	if err := p.measure(body, leaves); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	return p.write(to, body)
 }
@@ -202,33 +203,33 @@ func (p *page) whole(total int) bool {
 }
 
 // write writes the lines of the body that are shown.
-func (p *page) write(to *sheet, body *io.SectionReader) (State, tally, error) {
+func (p *page) write(to *sheet, body *io.SectionReader) (State, error) {
 	total := p.total()
 	n := p.shown(total)
-	hidden, cut := p.hidden, p.cut || n < total
+	cut := p.cut || n < total
 	for i, part := range p.parts {
 		// A part is begun only for a line of it, or of one behind it.
 		if part.before >= n && n < total {
 			break
 		}
 		to.rows(p.begin(i)...)
-		hidden.add(badEncoding, part.bad)
+		p.carriers.count(kind{siteBody, badEncoding}, part.bad)
 		lines, _ := part.open(body)
 		for range min(part.total, n-part.before) {
 			one := lines.line(textWidth)
 			to.rows(one.rows()...)
-			hidden.addAll(one.hidden)
+			p.carriers.shown(siteBody, one.text)
 			cut = cut || one.cut > 0
 		}
 		if err := lines.failure(); err != nil {
-			return "", nil, err
+			return "", err
 		}
 	}
 	if n < total {
 		to.rows(moreLines(total - n))
 	}
 	if cut {
-		return Cut, hidden, nil
+		return Cut, nil
 	}
-	return Full, hidden, nil
+	return Full, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,11 @@ var shapes = []shape{
 	{"preamble", "multipart/mixed; boundary=b", "", true, repeat("-- \r\n")},
 	{"levels", "multipart/mixed; boundary=b0", "", true, nested},
 	{"levels, near delimiters", "multipart/mixed; boundary=b0", "", true, nestedNear},
+	{"epilogue", "multipart/mixed; boundary=b", "", true, between2("--b\r\n\r\n--b--\r\n", "a\u200b\r\n", "")},
+	{"calendar", "text/calendar; charset=utf-8", "", true, repeat("SUMMARY:a\u200b\r\n")},
+	{"calendar line", "text/calendar; charset=utf-8", "", true, between2("SUMMARY:", "a", "")},
+	{"unshown text", "text/csv; charset=utf-8", "", true, repeat("a\u200b\r\n")},
+	{"unshown emoji", "text/csv; charset=utf-8", "", true, repeat("👩🏽\u200d❤\ufe0f\u200d💋\u200d")},
 	{"unsigned text", "", "", false, repeat("hello\r\n")},
 	{"unsigned dashes", "", "", false, distinctDashes},
 	{"unsigned closers", "", "", false, repeat("--x\r\n--y--\r\n")},
@@ -70,6 +76,21 @@ var shapes = []shape{
 	{"unsigned html", "text/plain; charset=utf-8", "8bit", false, repeat("<spa")},
 	{"unsigned one line", "text/plain; charset=utf-8", "7bit", false, repeat("a=3D")},
 	{"unsigned multipart", "multipart/mixed; boundary=b", "", false, between2("--b\r\n\r\n", "x\r\n", "--b--\r\n")},
+}
+
+// pages are shapes of HTML, whose tokenizer makes garbage of each tag. What it
+// holds is bounded.
+var pages = []shape{
+	{"html", "text/html; charset=utf-8", "", true, repeat("<p style='display:none'>a&#8203;</p><!-- b --><img alt='c d'>\r\n")},
+	{"html text", "text/html; charset=utf-8", "", true, repeat("\u200b")},
+	{"html tag", "text/html; charset=utf-8", "", true, between2("<a ", "b=c ", "")},
+	{"html attributes", "text/html; charset=utf-8", "", true, between2("<a ", "b ", "")},
+	{"html comment", "text/html; charset=utf-8", "", true, between2("<!--", "-- >", "")},
+	{"html openings", "text/html; charset=utf-8", "", true, repeat("<")},
+	{"html script", "text/html; charset=utf-8", "", true, between2("<script>", "<!--<script", "")},
+	{"html references", "text/html; charset=windows-1252", "", true, repeat("&")},
+	{"html style", "text/html; charset=utf-8", "", true, between2("<a style='", `/*\9a:`, "'>")},
+	{"html levels", "text/html; charset=utf-8", "", true, repeat("<b hidden>")},
 }
 
 func nested(size int) string {
@@ -126,6 +147,49 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	}
 }
 
+// Nor do the pages hold more.
+func TestPagesHoldNoMore(t *testing.T) {
+	for _, s := range pages {
+		t.Run(s.name, func(t *testing.T) {
+			small, large := held(t, s, 512<<10), held(t, s, 2<<20)
+			if large > small+512<<10 {
+				t.Errorf("a body of 512 KiB holds %d bytes, one of 2 MiB %d", small, large)
+			}
+		})
+	}
+}
+
+// held is the most that a rendering holds while it reads.
+func held(t *testing.T, s shape, size int) uint64 {
+	src := s.source(size)
+	in := &watched{r: src.body}
+	src.body = io.NewSectionReader(in, 0, src.body.Size())
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	mustRender(t, src)
+	return in.most - min(in.most, before.HeapAlloc)
+}
+
+// watched looks at the heap at every 128 KiB that are read.
+type watched struct {
+	r    io.ReaderAt
+	n    int
+	most uint64
+}
+
+func (w *watched) ReadAt(p []byte, at int64) (int, error) {
+	n, err := w.r.ReadAt(p, at)
+	if w.n += n; w.n >= 128<<10 {
+		w.n = 0
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		w.most = max(w.most, now.HeapAlloc)
+	}
+	return n, err
+}
+
 // allocated is every byte that a rendering asks for.
 func allocated(t *testing.T, s shape, size int) uint64 {
 	src := s.source(size)
@@ -152,7 +216,7 @@ func (c *counted) ReadAt(p []byte, at int64) (int, error) {
 // and size. What each pass costs is for BenchmarkRender10MB to say.
 func TestPassesAreBounded(t *testing.T) {
 	const passes = 8
-	for _, s := range shapes {
+	for _, s := range slices.Concat(shapes, pages) {
 		t.Run(s.name, func(t *testing.T) {
 			src := s.source(1280 << 10)
 			size := src.body.Size()
@@ -167,7 +231,7 @@ func TestPassesAreBounded(t *testing.T) {
 }
 
 func BenchmarkRender10MB(b *testing.B) {
-	for _, s := range shapes {
+	for _, s := range slices.Concat(shapes, pages) {
 		b.Run(s.name, func(b *testing.B) {
 			src := s.source(10 << 20)
 			b.SetBytes(src.body.Size())

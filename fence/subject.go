@@ -26,7 +26,6 @@ func showSubject(value string) textLine {
 			continue
 		}
 		shown += u.width
-		one.hidden.add(u.hidden, 1)
 	}
 	one.text = string(out)
 	return one

@@ -37,7 +37,7 @@ var DroppedClasses = []string{
 	droppedOther:      "other",
 }
 
-// leaf is a text part that is shown: where its body is and how it is read.
+// leaf is a part without parts: where its body is and how it is read.
 type leaf struct {
 	start, end int64
 	media      mediaType
@@ -47,6 +47,8 @@ type leaf struct {
 // structure is what a body turned out to be made of.
 type structure struct {
 	leaves      []leaf
+	unshown     []unshown // parts that are read for what they hide
+	carriers    carriers  // found on the way
 	dropped     [droppedClasses]int
 	undecodable bool // an inline text part has an unknown transfer encoding
 	encrypted   bool
@@ -66,7 +68,7 @@ type level struct {
 type place uint8
 
 const (
-	between  place = iota // preamble, epilogue, or what has no parts: nothing of it is read
+	between  place = iota // preamble, epilogue, or what has no parts: nothing of it is shown
 	inHeader              // a part's header
 	inBody                // a leaf's body
 )
@@ -76,6 +78,7 @@ const (
 type walker struct {
 	lines  rawLines
 	found  structure
+	aside  passage // the text between two parts
 	levels []level
 	parts  int
 	at     place
@@ -93,6 +96,7 @@ const walkBuffer = 2 * maxPartHeader
 // of reading the body.
 func walk(body *io.SectionReader, top partHeader) (structure, error) {
 	w := &walker{}
+	w.aside = passage{into: &w.found.carriers, kind: kind{sitePreamble, preamble}}
 	w.enter(top, 0)
 	if len(w.levels) == 0 {
 		w.endPart(body.Size())
@@ -106,7 +110,7 @@ func walk(body *io.SectionReader, top partHeader) (structure, error) {
 	if w.found.overLimits {
 		return withheld(), nil
 	}
-	return w.found, nil
+	return w.found, w.epilogue()
 }
 
 // withheld is the structure of a body of which nothing may be said but that
@@ -138,10 +142,33 @@ func (w *walker) run() error {
 			w.delimit(n, closing)
 		} else if w.at == inHeader {
 			w.headerLine(line, next)
+		} else if w.at == between {
+			w.outside(line)
 		}
 		offset, lineEnd = next, line.end
 	}
 	return nil
+}
+
+// outside takes a line that belongs to no part.
+func (w *walker) outside(line rawLine) {
+	w.aside.write(line.text)
+	w.found.carriers.octetsOf(sitePreamble, line.text)
+}
+
+// epilogue reads what stands behind the outermost multipart.
+func (w *walker) epilogue() error {
+	for {
+		line, err := w.lines.next()
+		if errors.Is(err, io.EOF) {
+			w.aside.end()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.outside(line)
+	}
 }
 
 // delimiter finds the multipart whose delimiter the line is, -1 if it is none.
@@ -170,6 +197,7 @@ func (w *walker) delimiter(line rawLine) (n int, closing bool) {
 
 // delimit begins the next part of multipart n, or closes it.
 func (w *walker) delimit(n int, closing bool) {
+	w.aside.end()
 	if closing {
 		w.leave(n)
 		return
@@ -188,7 +216,7 @@ func (w *walker) delimit(n int, closing bool) {
 // headerLine takes a line of a part's header; the next one begins at next.
 func (w *walker) headerLine(line rawLine, next int64) {
 	if line.whole && len(line.text) == 0 {
-		w.enter(parsePartHeader(w.raw, w.levels[len(w.levels)-1].standard), next)
+		w.endHeader(next)
 		return
 	}
 	w.size += len(line.text) + len("\r\n")
@@ -199,6 +227,12 @@ func (w *walker) headerLine(line rawLine, next int64) {
 		return
 	}
 	w.raw = append(append(w.raw, line.text...), '\n')
+}
+
+// endHeader ends a part's header; the body behind it begins at start.
+func (w *walker) endHeader(start int64) {
+	w.found.carriers.header(partFields(w.raw))
+	w.enter(parsePartHeader(w.raw, w.levels[len(w.levels)-1].standard), start)
 }
 
 // enter goes from a header to the body behind it, which begins at start.
@@ -247,7 +281,7 @@ func (w *walker) endPart(end int64) {
 		return
 	case inHeader:
 		// A header without an empty line is all there is of the part.
-		w.enter(parsePartHeader(w.raw, w.levels[len(w.levels)-1].standard), end)
+		w.endHeader(end)
 		if w.at == between {
 			return
 		}
@@ -262,8 +296,10 @@ func (w *walker) leaf(h partHeader, start, end int64) {
 		kind, _ := h.media.parameters.get("smime-type")
 		w.found.encrypted = w.found.encrypted || lowerASCII(kind) != "signed-data"
 	}
+	one := leaf{start: start, end: end, media: h.media, encoding: h.encoding}
 	if class, drop := dropClass(h); drop {
 		w.found.dropped[class]++
+		w.hide(h, one)
 		return
 	}
 	if h.encoding == unknownTransfer {
@@ -273,9 +309,18 @@ func (w *walker) leaf(h partHeader, start, end int64) {
 	}
 	if !w.choose() {
 		w.found.dropped[droppedText]++
+		w.hide(h, one)
 		return
 	}
-	w.found.leaves = append(w.found.leaves, leaf{start: start, end: end, media: h.media, encoding: h.encoding})
+	w.found.leaves = append(w.found.leaves, one)
+}
+
+// hide notes a part that is not shown, if it can be read.
+func (w *walker) hide(h partHeader, one leaf) {
+	at, read := siteOf(h.media)
+	if read && !h.odd && h.encoding != unknownTransfer {
+		w.found.unshown = append(w.found.unshown, unshown{one, at})
+	}
 }
 
 // choose reports whether a text part is the first in each alternative around
