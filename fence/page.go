@@ -206,10 +206,13 @@ func (p *page) whole(total int) bool {
 func (p *page) write(to *sheet, body *io.SectionReader) (State, error) {
 	total := p.total()
 	n := p.shown(total)
-	cut := p.cut || n < total
+	// Where no line is left to be shown, the beginnings of the parts alone may
+	// be too many.
+	whole := p.whole(total)
+	cut := p.cut || !whole
 	for i, part := range p.parts {
 		// A part is begun only for a line of it, or of one behind it.
-		if part.before >= n && n < total {
+		if part.before >= n && !whole {
 			break
 		}
 		to.rows(p.begin(i)...)

@@ -333,6 +333,21 @@ func TestFenceProperties(t *testing.T) {
 	})
 }
 
+// Parts without a line, as many as there may be, are begun as far as they fit.
+func TestEmptyParts(t *testing.T) {
+	for _, c := range []struct {
+		parts int
+		state State
+	}{{1, Full}, {500, Full}, {maxParts, Cut}} {
+		s := plain(strings.Repeat("--b\r\n\r\n\r\n", c.parts))
+		s.media.value = "multipart/mixed; boundary=b"
+		r := rendered(t, s)
+		if _, err := Parse(r.Text); err != nil || r.State != c.state {
+			t.Errorf("%d parts: %s, %v", c.parts, r.State, err)
+		}
+	}
+}
+
 // What is shown in full can be turned back into the text, octet for octet.
 func TestTextComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
