@@ -31,6 +31,10 @@ type Stile struct {
 	Socket  string // path of the milter's socket
 	Metrics string // host:port
 
+	// Activate, if it is set, alters the daemon's command before it is started,
+	// as a service manager does that hands a socket over.
+	Activate func(*exec.Cmd)
+
 	packages packages
 	ids      ids
 	daemon   *process
@@ -103,6 +107,9 @@ func (s *Stile) Start(ctx context.Context) error {
 	mark := s.Log.Len()
 	cmd := s.command("serve", "-c", s.Config)
 	cmd.Stdout, cmd.Stderr = s.Log, s.Log
+	if s.Activate != nil {
+		s.Activate(cmd)
+	}
 	var err error
 	if s.daemon, err = start(cmd); err != nil {
 		return err
@@ -152,6 +159,9 @@ func (s *Stile) Closed(ctx context.Context) error {
 	}
 	return nil
 }
+
+// HangUp sends the daemon SIGHUP, on which it reads its configuration again.
+func (s *Stile) HangUp() error { return s.daemon.signal(syscall.SIGHUP) }
 
 // PID is the daemon's process id.
 func (s *Stile) PID() int { return s.daemon.pid() }
