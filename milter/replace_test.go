@@ -2,28 +2,22 @@ package milter
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime/quotedprintable"
 	"net/mail"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"filippo.io/age"
 	dj "github.com/d--j/go-milter"
-	"github.com/emersion/go-milter"
 	"pgregory.net/rapid"
 
 	"stile/fence"
-	"stile/quarantine"
 	"stile/stamp"
 	"stile/tests/signed"
 	"stile/verdict"
@@ -229,78 +223,6 @@ func TestReplaceCanaries(t *testing.T) {
 	})
 }
 
-// How the body is encoded follows from the fence alone.
-func TestReplaceEncoding(t *testing.T) {
-	for _, c := range []struct {
-		name, body        string
-		charset, encoding string
-	}{
-		{"ASCII", "eggs\r\n", "us-ascii", "7bit"},
-		{"a line of 900", strings.Repeat("x", 898) + "\r\n", "us-ascii", "7bit"},
-		{"a line of 901", strings.Repeat("x", 899) + "\r\n", "us-ascii", "base64"},
-		{"a line of 2000", strings.Repeat("x", 1998) + "\r\n", "us-ascii", "base64"},
-		{"a line over 2000", strings.Repeat("x", 5000) + "\r\n", "us-ascii", "base64"},
-		{"not ASCII", "Grüße\r\n", "utf-8", "base64"},
-		{"what is escaped", "a\u200bb\x01\r\n", "us-ascii", "7bit"},
-		{"nothing", "", "us-ascii", "7bit"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			spec := signed.Spec{Header: "To: shopping@estate.example\r\nContent-Type: text/plain; charset=utf-8\r\n", Body: c.body}
-			p := replacing(t, signed.Lookup(t, spec), 1<<20)
-			raw := signed.Mail(t, spec)
-			acts, a := p.dial().deliver(raw, shopper)
-			is(t, a, dj.ActionAccept)
-			text, _ := replaced(t, raw, acts)
-			m, body := read(t, text)
-			if got := m.Header.Get("Content-Type"); got != "text/plain; charset="+c.charset {
-				t.Errorf("Content-Type: %s", got)
-			}
-			if got := m.Header.Get("Content-Transfer-Encoding"); got != c.encoding {
-				t.Errorf("Content-Transfer-Encoding: %s", got)
-			}
-			if _, err := fence.Parse(body); err != nil {
-				t.Error(err)
-			}
-			_, encoded, _ := strings.Cut(text, "\r\n\r\n")
-			for line := range strings.SplitSeq(encoded, "\r\n") {
-				if len(line) > 900 || c.encoding == "base64" && len(line) > 76 {
-					t.Errorf("a line of %d octets", len(line))
-				}
-			}
-		})
-	}
-}
-
-// A long body goes in several packets, up to the limit; the field has its own.
-func TestReplaceLimit(t *testing.T) {
-	for _, unit := range []string{"eggs and milk", "Käse und Brot"} {
-		spec := signed.Spec{
-			Header: "To: shopping@estate.example\r\nSubject: x\r\nContent-Type: text/plain; charset=utf-8\r\n",
-			Body:   strings.Repeat(unit+"\r\n", 50000),
-		}
-		const limit = 300 << 10
-		p := replacing(t, signed.Lookup(t, spec), limit)
-		raw := signed.Mail(t, spec)
-		acts, a := p.dial().deliver(raw, shopper)
-		is(t, a, dj.ActionAccept)
-		text, _ := replaced(t, raw, acts)
-		_, body := read(t, text)
-		f, err := fence.ParseBody(body, limit)
-		must(t, err)
-		if n := len(body); n > limit || n < limit-100 {
-			t.Errorf("%d octets", n)
-		}
-		if last := f.Remarks[len(f.Remarks)-1]; last != fmt.Sprintf("%d more lines not shown", 50000-len(f.Parts[0].Lines)) {
-			t.Errorf("the last remark is %q", last)
-		}
-		v, sealed, err := stamp.Open(splitAll(text), "shopping", p.keys...)
-		must(t, err)
-		if _, err := fence.Parse(sealed); err != nil || v.Text != fence.Cut {
-			t.Errorf("the field: %v, text=%s", err, v.Text)
-		}
-	}
-}
-
 func TestReplaceDate(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Second)
 	date := now.Add(-time.Hour)
@@ -334,249 +256,6 @@ func TestReplaceDate(t *testing.T) {
 			}
 			if got, err := m.Header.Date(); err != nil || !got.Equal(c.want) {
 				t.Errorf("Date: %s, want %s", m.Header.Get("Date"), c.want)
-			}
-		})
-	}
-}
-
-// A mailbox of which the mail is replaced shares a message with nobody.
-func TestPutOff(t *testing.T) {
-	alias := rcpt{"shop+x@localhost", "shop+x@localhost"}
-	nobody := rcpt{"nobody@agents.example", "nobody@agents.example"}
-	for _, c := range []struct {
-		name    string
-		to      []rcpt
-		replies []int // of RCPT, 0 is continue
-	}{
-		{"alone", []rcpt{shopper}, []int{0}},
-		{"under two names", []rcpt{shopper, alias, shopper}, []int{0, 0, 0}},
-		{"then an unguarded one", []rcpt{shopper, bob}, []int{0, 452}},
-		{"behind an unguarded one", []rcpt{bob, shopper, bob}, []int{0, 452, 0}},
-		{"then a guarded one", []rcpt{shopper, traveler, alias}, []int{0, 452, 0}},
-		{"behind a guarded one", []rcpt{traveler, shopper, bob}, []int{0, 452, 0}},
-		{"two of them", []rcpt{shopper, poster}, []int{0, 452}},
-		{"none of them", []rcpt{traveler, bob}, []int{0, 0}},
-		{"no mailbox", []rcpt{nobody, shopper, nobody}, []int{550, 0, 550}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := replacing(t, noKeys, 1<<20, "post")
-			m := p.dial()
-			m.cont(m.s.Mail("friend@example.org", ""))
-			n := 0
-			for i, r := range c.to {
-				a := m.rcpt(r)
-				if want := c.replies[i]; want == 0 && a.Type != dj.ActionContinue || want != 0 && int(a.SMTPCode) != want {
-					t.Errorf("%s: %+v, want %d", r.argument, a, c.replies[i])
-				}
-				if a.SMTPCode != 452 {
-					continue
-				}
-				n++
-				if !strings.HasPrefix(a.SMTPReply, "452 4.5.3 ") {
-					t.Errorf("the answer is %q", a.SMTPReply)
-				}
-			}
-			if got := len(p.lines("level=INFO", "answered 452")); got != n {
-				t.Errorf("%d lines:\n%s", got, p.log)
-			}
-		})
-	}
-}
-
-// Those put off are as if they had not been named: the message in hand is for
-// the others, and theirs comes later.
-func TestPutOffComesLater(t *testing.T) {
-	spec := signed.Spec{}
-	p := replacing(t, signed.Lookup(t, spec), 1<<20)
-	m := p.dial()
-	m.cont(m.s.Mail("friend@example.org", ""))
-	m.cont(m.rcpt(bob), nil)
-	if a := m.rcpt(shopper); a.SMTPCode != 452 {
-		t.Fatalf("%+v", a)
-	}
-	m.cont(m.s.DataStart())
-	acts, a := m.content(signed.Mail(t, spec))
-	is(t, a, dj.ActionAccept)
-	if len(acts) > 0 || len(p.lines("policy=shopping")) > 0 {
-		t.Errorf("the mailbox was asked: %+v\n%s", acts, p.log)
-	}
-	raw := signed.Mail(t, spec)
-	acts, a = m.deliver(raw, shopper)
-	is(t, a, dj.ActionAccept)
-	replaced(t, raw, acts)
-}
-
-// After ten all get the message together, replaced for all.
-func TestPutOffTenTimes(t *testing.T) {
-	spec := signed.Spec{}
-	p := replacing(t, signed.Lookup(t, spec), 1<<20)
-	m := p.dial()
-	for range 2 { // each message has its ten
-		m.cont(m.s.Mail("friend@example.org", ""))
-		m.cont(m.rcpt(bob), nil)
-		for i := range 10 {
-			if a := m.rcpt(shopper); a.SMTPCode != 452 {
-				t.Fatalf("%d: %+v", i, a)
-			}
-		}
-		m.cont(m.rcpt(shopper), nil)
-		m.cont(m.rcpt(traveler), nil)
-		m.cont(m.s.DataStart())
-		raw := signed.Mail(t, spec)
-		acts, a := m.content(raw)
-		is(t, a, dj.ActionAccept)
-		text, removed := replaced(t, raw, acts)
-		if want := []string{"<travel@estate.example>"}; !slices.Equal(removed, want) {
-			t.Errorf("taken out: %q", removed)
-		}
-		mail, _ := read(t, text)
-		if to := mail.Header.Get("To"); to != "shopping@estate.example" {
-			t.Errorf("To: %s", to)
-		}
-	}
-}
-
-// A session that the MTA plays is never put off: all get the message together,
-// and of two limits the smaller one holds.
-func TestPutOffSimulated(t *testing.T) {
-	spec := signed.Spec{Body: strings.Repeat("eggs\r\n", 20000)}
-	for _, smaller := range []int{0, 2} {
-		p := replacing(t, signed.Lookup(t, spec), 1<<20, "post")
-		p.server.o.Config.Mailboxes[smaller].BodyLimit = fence.MinBody
-		m := p.dialAs("localhost", 0, "127.0.0.1")
-		raw := signed.Mail(t, spec)
-		acts, a := m.deliver(raw, poster, bob, shopper)
-		is(t, a, dj.ActionAccept)
-		text, _ := replaced(t, raw, acts)
-		message, body := read(t, text)
-		if to := message.Header.Get("To"); to != "shopping@estate.example, post@agents.example" {
-			t.Errorf("To: %s", to)
-		}
-		if _, err := fence.ParseBody(body, fence.MinBody); err != nil {
-			t.Error(err)
-		}
-		for _, policy := range []string{"shopping", "post"} {
-			if _, _, err := stamp.Open(splitAll(text), policy, p.keys...); err != nil {
-				t.Errorf("%s: %v", policy, err)
-			}
-		}
-	}
-}
-
-// Where the mailbox refuses the message, the others get it as they would
-// without it.
-func TestReplaceNotForRefused(t *testing.T) {
-	spec := signed.Spec{From: "agency@travel.example", Domain: "travel.example"}
-	p := replacing(t, signed.Lookup(t, spec), 1<<20)
-	m := p.dialAs("localhost", 0, "127.0.0.1")
-	raw := signed.Mail(t, spec)
-	acts, a := m.deliver(raw, shopper, traveler, bob)
-	is(t, a, dj.ActionAccept)
-	header, removed := applied(t, splitAll(raw), acts) // and no other body
-	if want := []string{"<shopping@estate.example>"}; !slices.Equal(removed, want) {
-		t.Errorf("taken out: %q", removed)
-	}
-	if _, _, err := stamp.Open(header, "travel", p.keys...); err != nil {
-		t.Error(err)
-	}
-}
-
-// The original is sealed before the message goes on, and without it the message
-// stays with its sender.
-func TestReplaceKeepsOriginal(t *testing.T) {
-	spec := signed.Spec{Body: "eggs\r\n\x00\xff\r\nno line end"}
-	t.Run("kept", func(t *testing.T) {
-		p := replacing(t, signed.Lookup(t, spec), 1<<20, "post")
-		raw := signed.Mail(t, spec)
-		acts, a := p.dialAs("localhost", 0, "127.0.0.1").deliver(raw, shopper, poster, traveler, bob)
-		is(t, a, dj.ActionAccept)
-		text, _ := replaced(t, raw, acts)
-		v, _, err := stamp.Open(splitAll(text), "shopping", p.keys...)
-		must(t, err)
-		all := p.originals()
-		if len(all) != 1 || all[0].ID != v.ID || all[0].Kind != quarantine.KindAccepted || all[0].Policy != "shopping" || all[0].More != 2 {
-			t.Fatalf("%+v", all)
-		}
-		if p.opened(v.ID) != raw {
-			t.Error("the original is another message")
-		}
-		if n := len(p.lines("id="+v.ID, "verdict=accept", "evidence=kept")); n != 2 {
-			t.Errorf("%d lines:\n%s", n, p.log)
-		}
-	})
-	t.Run("no room", func(t *testing.T) {
-		p := replacing(t, signed.Lookup(t, spec), 1<<20)
-		e, err := quarantine.OpenEvidence(quarantine.EvidenceOptions{
-			Dir: filepath.Join(t.TempDir(), "full"), Recipients: []age.Recipient{identity().Recipient()}, MaxBytes: 10,
-		})
-		must(t, err)
-		t.Cleanup(func() { _ = e.Close() })
-		p.server.o.Evidence = e
-		acts, a := p.dial().deliver(signed.Mail(t, spec), shopper)
-		id := isTryLater(t, a)
-		if n := len(p.lines("id=" + id + " policy=shopping verdict=defer reason=evidence")); n != 1 || len(acts) > 0 {
-			t.Errorf("%d lines, %+v:\n%s", n, acts, p.log)
-		}
-	})
-	t.Run("nowhere to keep it", func(t *testing.T) {
-		p := replacing(t, signed.Lookup(t, spec), 1<<20)
-		p.server.o.Evidence = nil
-		acts, a := p.dial().deliver(signed.Mail(t, spec), shopper)
-		isTryLater(t, a)
-		if len(acts) > 0 || len(p.lines("reason=evidence cause=evidence")) != 1 {
-			t.Errorf("%+v\n%s", acts, p.log)
-		}
-	})
-	t.Run("the proof is not kept", func(t *testing.T) {
-		p := replacing(t, signed.Lookup(t, spec), 1<<20)
-		db, err := sql.Open("sqlite", p.database())
-		must(t, err)
-		defer db.Close()
-		if _, err := db.Exec("CREATE TRIGGER no BEFORE INSERT ON proof BEGIN SELECT RAISE(ABORT, 'no'); END"); err != nil {
-			t.Fatal(err)
-		}
-		_, a := p.dial().deliver(signed.Mail(t, spec), shopper)
-		isTryLater(t, a)
-		if all := p.originals(); len(all) > 0 {
-			t.Errorf("%d originals of a message that its sender still has", len(all))
-		}
-	})
-}
-
-// The change of a body is asked for only where it is made, and needed there.
-func TestBodyIsNegotiated(t *testing.T) {
-	const all = milter.OptAction(0x1ff)
-	offer := func(actions milter.OptAction) string {
-		version := binary.BigEndian.AppendUint32(nil, 6)
-		protocol := "\x00\x1f\xff\xff"
-		return frame(milter.CodeOptNeg, string(binary.BigEndian.AppendUint32(version, uint32(actions)))+protocol)
-	}
-	usual := func(t *testing.T) *place { return run(t, noKeys, nil) }
-	body := func(t *testing.T) *place { return replacing(t, noKeys, 1<<20) }
-	for _, c := range []struct {
-		name  string
-		start func(*testing.T) *place
-		offer milter.OptAction
-		want  string
-		asks  bool
-	}{
-		{"not needed", usual, all, "O", false},
-		{"not needed, not offered", usual, all &^ milter.OptChangeBody, "O", false},
-		{"needed", body, all, "O", true},
-		{"needed, not offered", body, all &^ milter.OptChangeBody, "", false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := c.start(t)
-			replies := p.speak(offer(c.offer) + quitFrame)
-			if got := codes(replies); got != c.want {
-				t.Fatalf("the answers are %q, want %q", got, c.want)
-			}
-			if c.want == "" {
-				return
-			}
-			actions := milter.OptAction(binary.BigEndian.Uint32([]byte(replies[0][5:])))
-			if asks := actions&milter.OptChangeBody != 0; asks != c.asks {
-				t.Errorf("asked for: %v", asks)
 			}
 		})
 	}
