@@ -47,6 +47,12 @@ const (
 	Dropping  = "dropping"  // a mailbox would be guarded no more: the old one stays
 )
 
+// The replies to a recipient that is not taken.
+const (
+	putOff    = "452"
+	noMailbox = "550"
+)
+
 // The results of DKIM, by mailbox and message.
 const dkimPass = "pass"
 
@@ -85,6 +91,7 @@ type Metrics struct {
 	lookupTimes *prometheus.HistogramVec
 	dkim        *prometheus.CounterVec
 	forged      prometheus.Counter
+	recipients  *prometheus.CounterVec
 	quarantine  *prometheus.CounterVec
 	evidence    *prometheus.CounterVec
 	sessions    prometheus.Gauge
@@ -122,6 +129,10 @@ func New(c Config) *Metrics {
 			Name: "stile_forged_fields_removed_total",
 			Help: "Header fields of incoming mail that had a name of stile's own and were deleted.",
 		}),
+		recipients: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_recipient_replies_total",
+			Help: "Recipients that were not taken, by reply: 452 where one has to come in a message of its own, 550 where it is no mailbox.",
+		}, []string{"reply"}),
 		quarantine: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stile_quarantine_writes_total",
 			Help: "Records of refused mail written to the quarantine store, by result.",
@@ -157,7 +168,7 @@ func New(c Config) *Metrics {
 	}, []string{"version", "revision"})
 	build.WithLabelValues(c.Version, c.Revision).Set(1)
 	m.registry.MustRegister(m.messages, m.last, m.verdicts, m.ends, m.lookupTimes, m.dkim,
-		m.forged, m.quarantine, m.evidence, m.sessions, m.refused, m.reloads, m.reloaded, m.restart, build,
+		m.forged, m.recipients, m.quarantine, m.evidence, m.sessions, m.refused, m.reloads, m.reloaded, m.restart, build,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.showEvidence(c)
@@ -225,6 +236,9 @@ func (m *Metrics) zero() {
 	m.dkim.WithLabelValues(dkimPass)
 	for _, r := range dkimReasons {
 		m.dkim.WithLabelValues(string(r))
+	}
+	for _, r := range []string{putOff, noMailbox} {
+		m.recipients.WithLabelValues(r)
 	}
 	for _, r := range []string{Stored, Folded, Failed} {
 		m.quarantine.WithLabelValues(r)
@@ -310,6 +324,12 @@ func (m *Metrics) Lookup(result string, took time.Duration) {
 
 // ForgedRemoved counts n deleted fields.
 func (m *Metrics) ForgedRemoved(n int) { m.forged.Add(float64(n)) }
+
+// RecipientPutOff counts a recipient that has to come in a message of its own.
+func (m *Metrics) RecipientPutOff() { m.recipients.WithLabelValues(putOff).Inc() }
+
+// NoMailbox counts an address of a guarded domain that is no mailbox.
+func (m *Metrics) NoMailbox() { m.recipients.WithLabelValues(noMailbox).Inc() }
 
 // QuarantineWrite counts a write: Stored, Folded or Failed. Any other word is
 // a failure.

@@ -60,6 +60,7 @@ func TestEverySeriesIsThereFromTheStart(t *testing.T) {
 		{"stile_dns_lookup_duration_seconds", 4},
 		{"stile_dkim_results_total", 1 + len(dkimReasons)},
 		{"stile_forged_fields_removed_total", 1},
+		{"stile_recipient_replies_total", 2},
 		{"stile_quarantine_writes_total", 3},
 		{"stile_evidence_seals_total", 3},
 		{"stile_evidence_files", 2},
@@ -106,6 +107,9 @@ func TestCounting(t *testing.T) {
 	m.QuarantineWrite(Folded)
 	m.Evidence(Full)
 	m.ForgedRemoved(3)
+	m.RecipientPutOff()
+	m.RecipientPutOff()
+	m.NoMailbox()
 	m.SessionOpened()
 	m.SessionOpened()
 	m.SessionClosed()
@@ -128,6 +132,8 @@ func TestCounting(t *testing.T) {
 		{"folded", testutil.ToFloat64(m.quarantine.WithLabelValues("folded")), 1},
 		{"full", testutil.ToFloat64(m.evidence.WithLabelValues("full")), 1},
 		{"forged", testutil.ToFloat64(m.forged), 3},
+		{"put off", testutil.ToFloat64(m.recipients.WithLabelValues("452")), 2},
+		{"no mailbox", testutil.ToFloat64(m.recipients.WithLabelValues("550")), 1},
 		{"sessions", testutil.ToFloat64(m.sessions), 1},
 		{"refused sessions", testutil.ToFloat64(m.refused), 1},
 	} {

@@ -1,6 +1,7 @@
 package milter
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -35,11 +36,14 @@ func TestPutOff(t *testing.T) {
 			p := replacing(t, noKeys, 1<<20, "post")
 			m := p.dial()
 			m.cont(m.s.Mail("friend@example.org", ""))
-			n := 0
+			n, refused := 0, 0
 			for i, r := range c.to {
 				a := m.rcpt(r)
 				if want := c.replies[i]; want == 0 && a.Type != dj.ActionContinue || want != 0 && int(a.SMTPCode) != want {
 					t.Errorf("%s: %+v, want %d", r.argument, a, c.replies[i])
+				}
+				if a.SMTPCode == 550 {
+					refused++
 				}
 				if a.SMTPCode != 452 {
 					continue
@@ -51,6 +55,11 @@ func TestPutOff(t *testing.T) {
 			}
 			if got := len(p.lines("level=INFO", "answered 452")); got != n {
 				t.Errorf("%d lines:\n%s", got, p.log)
+			}
+			for code, want := range map[int]int{452: n, 550: refused} {
+				if !p.metric(fmt.Sprintf("stile_recipient_replies_total{reply=\"%d\"} %d", code, want)) {
+					t.Errorf("%d is not counted %d times", code, want)
+				}
 			}
 		})
 	}

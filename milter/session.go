@@ -183,12 +183,14 @@ func (s *session) RcptTo(argument string, m *milter.Modifier) (milter.Response, 
 		// To reject one recipient of a played session keeps the whole message
 		// in the queue for ever (MILTER_README, "non-SMTP mail").
 		if unknown && !s.simulated {
+			s.server.o.Metrics.NoMailbox()
 			s.log.noMailbox(s)
 			return replyNoMailbox
 		}
 		s.state = recipients
 		if s.putsOff(mailbox) {
 			s.msg.putOff++
+			s.server.o.Metrics.RecipientPutOff()
 			s.log.putOff(s)
 			return replyAlone
 		}
