@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -11,31 +13,80 @@ import (
 )
 
 // testDNSFails: without an answer the sender keeps the mail, and a retry
-// after DNS is back delivers it. Nothing is recorded as refused.
+// after DNS is back delivers it. What needs no look-up is settled at once.
 func testDNSFails(t *testing.T) {
+	w := begin(t, "")
+	o := w.outage()
 	for name, mood := range map[string]rig.Mood{"SERVFAIL": rig.ServFail, "silence": rig.Silent} {
-		t.Run(name, func(t *testing.T) {
-			w := begin(t, "")
-			sender, err := w.Sender(w.ctx)
-			w.do(err)
-			w.DNS.SetMood(mood)
-			raw := w.good("groceries")
-			w.hand(sender, raw, shopping)
-			_, err = sender.Log.Wait(w.ctx, 0, "postfix/smtp", "status=deferred", "451")
-			w.do(err)
-			w.empty("shopping")
+		// A key that was looked up once is known for a while.
+		w.DNS.SetTXT(name+"._domainkey.example.org", key().Record)
+		w.DNS.SetMood(mood)
+		o.sendEach(name, selector(name))
+		o.sum(1)
+		w.DNS.SetMood(rig.Answering)
+		o.retry()
+	}
+	o.arrived(4)
+	w.empty("shopping")
+}
 
-			w.DNS.SetMood(rig.Answering)
-			w.retry(sender)
-			if got := w.read("shopping", "shopping"); got.body() != "Subject: groceries\neggs\nmilk" {
-				t.Errorf("the fence shows %q", got.body())
-			}
-			w.empty("shopping")
-			if records := w.records(); len(records) != 0 {
-				t.Errorf("deferred mail left records: %v", records)
-			}
+// testDNSSlow: while answers take their time, mail waits for them, each message
+// for its own and nobody else's for it. What waits too long is deferred.
+func testDNSSlow(t *testing.T) {
+	w := begin(t, "")
+	const n = 8
+	var waiting []string
+	for i, subject := range subjects(n) {
+		name := fmt.Sprintf("slow%d", i)
+		w.DNS.SetTXT(name+"._domainkey.example.org", key().Record)
+		waiting = append(waiting, w.sign(letter(friend, shopping, subject, "eggs\r\n"), selector(name)))
+	}
+	w.DNS.SetMood(rig.Slow)
+	answers := w.sendAtOnce(waiting, shopping)
+	for i := range n {
+		_, err := w.DNS.Queries.Wait(w.ctx, 0, fmt.Sprintf("slow%d._domainkey", i))
+		w.do(err)
+	}
+	w.discarded(w.send(stranger, letter(stranger, shopping, "hello", "hello\r\n"), shopping).Data)
+	w.settled(w.send(stranger, letter(stranger, desk, "hello", "hello\r\n"), desk).Data)
+	w.empty("shopping")
+	w.DNS.SetMood(rig.Answering)
+	for r := range answers {
+		w.settled(r)
+	}
+	w.sum(n+2, 0)
+	if w.delivered != n+1 {
+		t.Errorf("%d messages were delivered, want %d", w.delivered, n+1)
+	}
+
+	// The answer comes when nobody waits any more.
+	w.DNS.SetMood(rig.Slow)
+	late := w.good("late")
+	w.want(451, w.send(friend, late, shopping).Data)
+	w.sum(n+3, 1)
+	w.DNS.SetMood(rig.Answering)
+	w.settled(w.send(friend, late, shopping).Data)
+	w.sum(n+3, 0)
+}
+
+// sendAtOnce sends each message over a connection of its own, all at once. The
+// channel has the answers to their ends and is closed behind the last.
+func (w *world) sendAtOnce(all []string, to string) <-chan rig.Reply {
+	w.t.Helper()
+	answers := make(chan rig.Reply, len(all))
+	var sending sync.WaitGroup
+	for _, raw := range all {
+		c := w.dial()
+		sending.Go(func() {
+			r, _ := c.Send(friend, []string{to}, raw) // a failed send has code 0
+			answers <- r.Data
 		})
 	}
+	go func() {
+		sending.Wait()
+		close(answers)
+	}()
+	return answers
 }
 
 // testDeferHoldsAll: what one recipient defers is deferred for all of them,
@@ -53,54 +104,28 @@ func testDeferHoldsAll(t *testing.T) {
 	w.empty("shopping", "travel", "desk")
 }
 
-// hand gives a message to a sender's Postfix, which will pass it on.
-func (w *world) hand(sender *rig.Postfix, raw string, to ...string) {
-	w.t.Helper()
-	c, err := rig.Dial(w.ctx, sender.Addr)
-	w.do(err)
-	defer c.Close()
-	r, err := c.Send(friend, to, raw)
-	w.do(err)
-	w.want(250, r.Data)
-}
-
-// retry makes the sender's Postfix try again and waits until it has nothing more
-// to send.
-func (w *world) retry(sender *rig.Postfix) {
-	w.t.Helper()
-	mark := sender.Log.Len()
-	w.do(sender.Flush(w.ctx))
-	_, err := sender.Log.Wait(w.ctx, mark, "postfix/smtp", "status=sent")
-	w.do(err)
-	_, err = sender.Log.Wait(w.ctx, mark, "postfix/qmgr", ": removed")
-	w.do(err)
-}
-
 // testStoreLocked: while another process holds the store, no record can be
 // made durable and no proof remembered, so that all mail to guarded mailboxes is
 // deferred; afterwards a retry is answered.
 func testStoreLocked(t *testing.T) {
 	w := begin(t, "")
-	good := w.good("groceries")
-	raw := w.sign(letter(stranger, shopping, "hello", "hello\r\n"), domain("evil.example"))
+	o := w.outage()
 	unlock := w.lockStore()
-	w.want(451, w.send(stranger, raw, shopping).Data)
-	w.want(451, w.send(friend, good, shopping).Data)
-	w.want(451, w.send(friend, good, shopping, desk).Data)
+	o.sendEach("locked")
+	o.sum(2)
+	w.want(451, w.send(friend, w.good("groceries"), shopping, desk).Data)
 	w.empty("shopping", "desk")
 	unlock()
-	if records := w.records(); len(records) != 0 {
-		t.Errorf("records of mail that was not answered: %v", records)
+	o.retry()
+	o.arrived(2)
+	if n := len(w.records()); n != 1 {
+		t.Errorf("%d records, want 1: %v", n, w.records())
 	}
-	w.discarded(w.send(stranger, raw, shopping).Data)
-	if records := w.records(); len(records) != 1 {
-		t.Errorf("%d records, want 1: %v", len(records), records)
+	for _, line := range w.Stile.Log.Since(0) {
+		if strings.Contains(line, "flags=duplicate") {
+			t.Errorf("what was deferred was remembered as accepted: %s", line)
+		}
 	}
-	w.settled(w.send(friend, good, shopping).Data)
-	if got := w.read("shopping", "shopping"); strings.Contains(got.raw, "duplicate") {
-		t.Errorf("what was deferred was remembered as accepted:\n%s", got.raw)
-	}
-	w.empty("shopping")
 }
 
 // lockStore holds the store's write lock as another process would.
@@ -116,5 +141,32 @@ func (w *world) lockStore() (unlock func()) {
 		_, err := db.ExecContext(w.ctx, "ROLLBACK")
 		w.do(err)
 		w.do(db.Close())
+	}
+}
+
+// testDiskFull: with no room left for a record, a proof, an original or a long
+// body, mail to guarded mailboxes is deferred; with room again, a retry is
+// answered.
+func testDiskFull(t *testing.T) {
+	w := beginWith(t, rig.Options{DiskSize: 8 << 20, Evidence: "4MiB"})
+	o := w.outage()
+	w.do(w.Stile.FillDisk())
+	o.sendEach("full")
+	o.pass(w.sign(letter(friend, shopping, "long", strings.Repeat("eggs and milk\r\n", 64<<10))), shopping)
+	o.sum(3)
+	for _, cause := range []string{"cause=store", "cause=evidence", "cause=spool"} {
+		if _, err := w.Stile.Log.Wait(w.ctx, 0, cause); err != nil {
+			t.Error(err)
+		}
+	}
+	w.do(w.Stile.FreeDisk())
+	o.retry()
+	o.arrived(3)
+	records := w.records()
+	if len(records) != 1 {
+		t.Fatalf("%d records, want 1: %v", len(records), records)
+	}
+	if _, err := w.Stile.Original(w.ctx, records[0].Text("id")); err != nil {
+		t.Error(err)
 	}
 }

@@ -21,20 +21,22 @@ func testNoReply(t *testing.T) {
 			var mu sync.Mutex
 			var said strings.Builder // commands, and answers in brackets
 			proxy, err := w.Stile.Interpose(rig.Tap{
-				Command: func(command byte) {
+				Command: func(packet []byte) bool {
 					mu.Lock()
 					defer mu.Unlock()
-					if command != 'D' {
-						said.WriteByte(command)
+					if packet[0] != 'D' {
+						said.WriteByte(packet[0])
 					}
+					return true
 				},
-				Answer: func(packet []byte) {
+				Answer: func(packet []byte) bool {
 					mu.Lock()
 					defer mu.Unlock()
 					if packet[0] == 'O' {
 						wire.BigEndian.PutUint32(packet[1:], version)
 					}
 					fmt.Fprintf(&said, "(%c)", packet[0])
+					return true
 				},
 			})
 			w.do(err)

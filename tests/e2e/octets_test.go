@@ -30,6 +30,34 @@ func testChunks(t *testing.T) {
 	}
 }
 
+// testEightBit sends bodies of octets over 127, declared (RFC 6152) and not, in a
+// charset that is named and in none: they arrive as they were signed, and what
+// is no text is shown by its octets.
+func testEightBit(t *testing.T) {
+	w := begin(t, "")
+	for _, parameters := range []string{" BODY=8BITMIME", ""} {
+		for _, m := range []struct{ charset, body, shown string }{
+			{"; charset=utf-8", "café 🥚\r\n", "café 🥚"},
+			{"; charset=iso-8859-1", "caf\xe9 cr\xe8me\r\n", "café crème"},
+			{"; charset=utf-8", "caf\xe9\r\n", `caf\x{E9}`},
+			{"", "caf\xe9 \x80\xff\r\n", `caf\x{E9} \x{80}\x{FF}`},
+		} {
+			raw := strings.Replace(letter(friend, shopping, "eight", m.body), "; charset=utf-8", m.charset, 1)
+			raw = w.sign(raw, canon("simple/simple"))
+			r, err := w.dial().SendWith(parameters, friend, []string{shopping}, raw)
+			w.do(err)
+			w.settled(r.Data)
+			got := w.read("shopping", "shopping")
+			if want := "Subject: eight\n" + m.shown; got.body() != want {
+				t.Errorf("%q, %q: the fence shows %q, want %q", parameters, m.body, got.body(), want)
+			}
+			if !strings.HasSuffix(got.raw, "\r\n\r\n"+m.body) {
+				t.Errorf("%q, %q: the body is not as it came:\n%q", parameters, m.body, got.raw)
+			}
+		}
+	}
+}
+
 // testUTF8 sends mail whose header and body are raw UTF-8, declared (RFC 6531)
 // and not: the octets are those that were signed. An address in it that is not
 // ASCII is none of the list's.

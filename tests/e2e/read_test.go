@@ -32,13 +32,29 @@ func (w *world) read(mailbox, policy string) received {
 	w.t.Helper()
 	path, err := w.Postfix.Mailbox(mailbox).Next(w.ctx)
 	w.do(err)
-	got := received{raw: readMail(w.t, path)}
+	raw := readMail(w.t, path)
 	w.do(os.Remove(path)) // the next call reads the next message
+	w.delivered++
+	return w.open(raw, policy)
+}
 
+// readLMTP is read for the mailbox of reader@, which Postfix delivers by LMTP.
+func (w *world) readLMTP() received {
+	w.t.Helper()
+	raw, err := w.LMTP.Next(w.ctx)
+	w.do(err)
+	w.delivered++
+	return w.open(raw, "reader")
+}
+
+// open opens the stamp of a delivered message.
+func (w *world) open(raw, policy string) received {
+	w.t.Helper()
+	got := received{raw: raw}
 	m, err := verdict.Split(io.NewSectionReader(strings.NewReader(got.raw), 0, int64(len(got.raw))))
 	w.do(err)
 	got.header = m.Header
-	got.verdict, got.text, err = stamp.Open(m.Header, policy, w.sealKeys()...)
+	got.verdict, got.text, err = stamp.Open(got.header, policy, w.sealKeys()...)
 	w.do(err)
 	got.fence, err = fence.Parse(got.text)
 	w.do(err)

@@ -59,6 +59,43 @@ func testManyInOneConnection(t *testing.T) {
 	}
 }
 
+// testReset gives transactions up and sends others over the same connection:
+// neither the recipients nor the verdict of one are those of the next.
+func testReset(t *testing.T) {
+	w := begin(t, "")
+	c := w.dial()
+	bad := letter(stranger, shopping, "hello", "hello\r\n")
+	steps := []struct {
+		from, givenUp string // of the transaction before
+		to, raw       string
+		code          int
+	}{
+		{friend, shopping, desk, bad, 250},
+		{stranger, desk, shopping, bad, 250},
+		{friend, desk, counter, letter(stranger, counter, "hello", "hello\r\n"), 550},
+		{stranger, counter, shopping, bad, 250},
+		{stranger, travel, shopping, w.good("groceries"), 250},
+		{friend, shopping, shopping, bad, 250},
+	}
+	for _, s := range steps {
+		for _, line := range []string{"MAIL FROM:<" + s.from + ">", "RCPT TO:<" + s.givenUp + ">", "RSET"} {
+			r, err := c.Command(line)
+			w.do(err)
+			w.want(250, r)
+		}
+		r, err := c.Send(friend, []string{s.to}, s.raw)
+		w.do(err)
+		w.want(s.code, r.Data)
+		if s.code == 250 {
+			_, err = w.Postfix.Fate(w.ctx, r.Data.QueueID())
+			w.do(err)
+		}
+	}
+	w.read("shopping", "shopping")
+	w.take("desk")
+	w.sum(len(steps), 0)
+}
+
 // testLarge sends a message whose body is over what is held in memory: it is
 // spooled to a file that has no name, is accepted and leaves nothing behind.
 func testLarge(t *testing.T) {

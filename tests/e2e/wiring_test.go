@@ -25,7 +25,7 @@ senders = ["friend@example.org"]
 // testWiringA: the agents' domain alone goes through stile, whatever way its
 // mail takes; when stile is down, nobody else's waits.
 func testWiringA(t *testing.T) {
-	w := beginWired(t, "a", errandsConfig)
+	w := beginWith(t, rig.Options{Wiring: "a", Config: errandsConfig})
 	t.Run("accepted", func(t *testing.T) { w.under(t).agentsGetMail() })
 	t.Run("every way in", func(t *testing.T) { w.under(t).agentsEveryWay() })
 	t.Run("stile down", func(t *testing.T) { w.under(t).agentsMailWaits() })
@@ -192,6 +192,7 @@ func (w *world) take(mailbox string) {
 	path, err := w.Postfix.Mailbox(mailbox).Next(w.ctx)
 	w.do(err)
 	w.do(os.Remove(path))
+	w.delivered++
 }
 
 // testWiringB: every message goes through stile; when stile is down, all waits.
@@ -249,7 +250,7 @@ func (w *world) allMailWaits() {
 
 // testWireA and testWireB apply each wiring twice and remove it.
 func testWireA(t *testing.T) {
-	w := beginWired(t, "a", errandsConfig)
+	w := beginWith(t, rig.Options{Wiring: "a", Config: errandsConfig})
 	w.wires("a", "-d", "agents.example", "-p", w.agentsPort())
 }
 

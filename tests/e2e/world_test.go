@@ -26,8 +26,9 @@ const (
 // world is one rig under test.
 type world struct {
 	*rig.Rig
-	t   *testing.T
-	ctx context.Context
+	t         *testing.T
+	ctx       context.Context
+	delivered int // how many messages were taken out of mailboxes
 }
 
 // key signs for every domain of the tests: RSA keys take long to make.
@@ -43,16 +44,17 @@ var key = sync.OnceValue(func() *rig.Key {
 // configuration.
 func begin(t *testing.T, config string) *world {
 	t.Helper()
-	return beginWired(t, "b", config)
+	return beginWith(t, rig.Options{Config: config})
 }
 
-// beginWired is begin with that wiring of contrib/postfix.
-func beginWired(t *testing.T, wiring, config string) *world {
+// beginWith starts such a rig and the daemon in it.
+func beginWith(t *testing.T, o rig.Options) *world {
 	t.Helper()
 	t.Parallel() // most of a test is waiting
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
-	r, err := rig.Start(ctx, rig.Options{Stile: binary, Config: config, Wiring: wiring})
+	o.Stile = binary
+	r, err := rig.Start(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +179,12 @@ func (w *world) discarded(r rig.Reply) {
 func (w *world) settled(r rig.Reply) {
 	w.t.Helper()
 	w.want(250, r)
-	_, err := w.Postfix.Log.Wait(w.ctx, 0, r.QueueID()+": removed")
+	w.settledID(r.QueueID())
+}
+
+func (w *world) settledID(id string) {
+	w.t.Helper()
+	_, err := w.Postfix.Log.Wait(w.ctx, 0, id+": removed")
 	w.do(err)
 }
 

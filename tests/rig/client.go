@@ -21,8 +21,11 @@ func (r Reply) String() string { return strconv.Itoa(r.Code) + " " + r.Text }
 var queued = regexp.MustCompile(`queued as ([0-9A-Za-z]+)`)
 
 // QueueID is the id in "queued as ID", "" if there is none.
-func (r Reply) QueueID() string {
-	if m := queued.FindStringSubmatch(r.Text); m != nil {
+func (r Reply) QueueID() string { return QueueID(r.Text) }
+
+// QueueID is the id in "queued as ID", "" if there is none.
+func QueueID(text string) string {
+	if m := queued.FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""

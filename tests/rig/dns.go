@@ -18,6 +18,7 @@ const (
 	Answering Mood = iota
 	ServFail       // SERVFAIL to everything
 	Silent         // no answer at all
+	Slow           // no answer before the mood changes, and then as it says
 )
 
 // DNS is an authoritative server on loopback for TXT records (RFC 1035), on UDP
@@ -29,6 +30,7 @@ type DNS struct {
 	mu     sync.Mutex
 	txt    map[string][]string
 	mood   Mood
+	change chan struct{} // closed and replaced when the mood changes
 	udp    *dns.Server
 	tcp    *dns.Server
 	served sync.WaitGroup
@@ -52,7 +54,7 @@ func StartDNS() (*DNS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rig: DNS: %w", err)
 	}
-	d := &DNS{Addr: packets.LocalAddr().String(), Queries: NewLines(), txt: map[string][]string{}}
+	d := &DNS{Addr: packets.LocalAddr().String(), Queries: NewLines(), txt: map[string][]string{}, change: make(chan struct{})}
 	d.udp = &dns.Server{PacketConn: packets, Handler: d}
 	d.tcp = &dns.Server{Listener: conns, Handler: d}
 	for _, server := range []*dns.Server{d.udp, d.tcp} {
@@ -77,6 +79,8 @@ func (d *DNS) SetMood(m Mood) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mood = m
+	close(d.change)
+	d.change = make(chan struct{})
 }
 
 // ServeDNS answers one query.
@@ -90,9 +94,12 @@ func (d *DNS) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 		return
 	}
 	name := strings.ToLower(q.Question[0].Name)
-	d.mu.Lock()
-	mood, values := d.mood, d.txt[name]
-	d.mu.Unlock()
+	mood, values, change := d.now(name)
+	fmt.Fprintln(d.Queries, strings.TrimSuffix(name, "."))
+	for mood == Slow {
+		<-change
+		mood, values, change = d.now(name)
+	}
 	switch {
 	case mood == ServFail:
 		m.Rcode = dns.RcodeServerFailure
@@ -112,7 +119,13 @@ func (d *DNS) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 		}
 		_ = w.WriteMsg(m) // a client that is gone needs no answer
 	}
-	fmt.Fprintln(d.Queries, strings.TrimSuffix(name, "."))
+}
+
+// now is what holds for a name, until change is closed.
+func (d *DNS) now(name string) (mood Mood, values []string, change <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mood, d.txt[name], d.change
 }
 
 // strings255 cuts a record into character strings (RFC 1035, 3.3).
@@ -127,6 +140,7 @@ func strings255(s string) []string {
 
 // Stop ends the server.
 func (d *DNS) Stop(ctx context.Context) {
+	d.SetMood(Silent) // nobody waits for it
 	_ = d.udp.ShutdownContext(ctx)
 	_ = d.tcp.ShutdownContext(ctx)
 	d.served.Wait()

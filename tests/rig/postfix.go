@@ -52,6 +52,12 @@ var deliveries = [][2]string{
 // that Postfix makes a bounce.
 const broken = "broken@estate.example"
 
+// byLMTP is an address that Postfix passes on to the rig's LMTP server.
+const byLMTP = "reader@estate.example"
+
+// lmtpSocket is where that server listens.
+func (f *Postfix) lmtpSocket() string { return filepath.Join(f.Dir, "lmtp") }
+
 // startPostfix starts an instance under dir. With relay ("[127.0.0.1]:port") it
 // is a sender's, that passes all mail on to there, without one the receiver's,
 // with that wiring of contrib/postfix ("a" or "b").
@@ -159,10 +165,10 @@ func (f *Postfix) layOutMail(n ids) error {
 			}
 		}
 	}
-	fmt.Fprintf(&mailboxes, "%s broken/\n", broken)
+	fmt.Fprintf(&mailboxes, "%s broken/\n%s reader/\n", broken, byLMTP)
 	for name, text := range map[string]string{
 		"mailboxes": mailboxes.String(),
-		"transport": broken + " broken:\n",
+		"transport": broken + " broken:\n" + byLMTP + " lmtp:unix:" + f.lmtpSocket() + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(f.Dir, "etc", name), []byte(text), 0o644); err != nil {
 			return fmt.Errorf("rig: %w", err)
@@ -295,6 +301,18 @@ func (f *Postfix) Sendmail(ctx context.Context, from, raw string, to ...string) 
 func (f *Postfix) Flush(ctx context.Context) error {
 	_, err := f.Command(ctx, "", "postqueue", "-f")
 	return err
+}
+
+// Queue is how many messages the instance holds.
+func (f *Postfix) Queue(ctx context.Context) (int, error) {
+	out, err := f.Command(ctx, "", "postqueue", "-j")
+	return strings.Count(out, "\n"), err // one object a line
+}
+
+// Tried waits until the instance has tried to pass on a queued message of one
+// recipient, and returns the log line that says how that ended.
+func (f *Postfix) Tried(ctx context.Context, from int, queueID string) (string, error) {
+	return f.Log.Wait(ctx, from, queueID+": to=<", ", status=")
 }
 
 // Fate waits until the instance is done with a queued message, and returns the

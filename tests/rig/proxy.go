@@ -15,10 +15,12 @@ type Proxy struct {
 	open     sync.WaitGroup
 }
 
-// Tap is what a proxy does with the packets that go by. Either may be nil.
+// Tap sees the packets that go by, behind their lengths, and may change them.
+// Where a function says false, the connection is cut before the packet goes on.
+// Either may be nil.
 type Tap struct {
-	Command func(command byte)  // of each packet that Postfix sent, before it goes on
-	Answer  func(packet []byte) // sees, and may change, each packet of the milter's, behind its length
+	Command func(packet []byte) bool // what Postfix says
+	Answer  func(packet []byte) bool // what the milter says
 }
 
 // Interpose takes the milter's socket over.
@@ -56,22 +58,15 @@ func pass(mta net.Conn, behind string, tap Tap) {
 	}
 	defer filter.Close()
 	go func() {
-		carry(mta, filter, func(packet []byte) {
-			if tap.Answer != nil {
-				tap.Answer(packet)
-			}
-		})
+		carry(mta, filter, tap.Answer)
 		mta.Close() // the milter is gone: so are we
 	}()
-	carry(filter, mta, func(packet []byte) {
-		if tap.Command != nil {
-			tap.Command(packet[0])
-		}
-	})
+	carry(filter, mta, tap.Command)
 }
 
-// carry takes whole packets from one side to the other until one of them ends.
-func carry(to io.Writer, from io.Reader, see func(packet []byte)) {
+// carry takes whole packets from one side to the other until one of them ends
+// or goes says false.
+func carry(to io.Writer, from io.Reader, goes func(packet []byte) bool) {
 	for {
 		var head [4]byte
 		if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -85,7 +80,9 @@ func carry(to io.Writer, from io.Reader, see func(packet []byte)) {
 		if _, err := io.ReadFull(from, packet); err != nil {
 			return
 		}
-		see(packet)
+		if goes != nil && !goes(packet) {
+			return
+		}
 		if _, err := to.Write(append(head[:], packet...)); err != nil {
 			return
 		}

@@ -19,6 +19,7 @@ type Rig struct {
 	DNS     *DNS
 	Signer  Signer
 	Stile   *Stile
+	LMTP    *LMTP // takes the mail for reader@estate.example; nil in a bare one
 
 	packages packages
 	dkimpy   *dkimpy // what Signer is, if it is that
@@ -31,6 +32,9 @@ type Options struct {
 	Stile  string // the binary to run; "" builds it
 	Config string // put at the end of stile's configuration
 	Wiring string // of contrib/postfix: "a", the domain agents.example alone, or "b", all mail; "" is "b"
+
+	Evidence string // max_bytes of the originals, which are kept then; "": none is
+	DiskSize int64  // octets of a disk for stile's state that can be filled; 0: no disk of its own
 }
 
 // Start starts everything but the daemon, which [Stile.Start] starts. Close
@@ -55,8 +59,11 @@ func Start(ctx context.Context, o Options) (_ *Rig, err error) {
 	if r.Postfix, err = startPostfix(ctx, r.packages, r.ids, filepath.Join(r.Dir, "mx"), "", cmp.Or(o.Wiring, "b")); err != nil {
 		return nil, err
 	}
+	if r.LMTP, err = startLMTP(r.Postfix.lmtpSocket()); err != nil {
+		return nil, err
+	}
 	socket := filepath.Join(r.Postfix.Dir, "queue", "stile", "stile.sock")
-	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, socket, r.DNS, o.Config)
+	r.Stile, err = newStile(ctx, r.packages, r.ids, filepath.Join(r.Dir, "stile.d"), bin, socket, r.DNS, o)
 	return r, err
 }
 
@@ -84,7 +91,7 @@ func StartBare(ctx context.Context, o Options) (_ *Rig, err error) {
 		return nil, err
 	}
 	dir := filepath.Join(r.Dir, "stile.d")
-	r.Stile, err = newStile(ctx, r.packages, r.ids, dir, bin, filepath.Join(dir, "stile.sock"), r.DNS, o.Config)
+	r.Stile, err = newStile(ctx, r.packages, r.ids, dir, bin, filepath.Join(dir, "stile.sock"), r.DNS, o)
 	return r, err
 }
 
@@ -205,8 +212,11 @@ func (r *Rig) Close() error {
 	if r.Postfix != nil {
 		errs = append(errs, r.Postfix.Stop(ctx))
 	}
+	if r.LMTP != nil {
+		r.LMTP.stop()
+	}
 	if r.Stile != nil {
-		errs = append(errs, r.Stile.Stop(ctx))
+		errs = append(errs, r.Stile.Stop(ctx), r.Stile.disk.unmount())
 	}
 	if r.dkimpy != nil {
 		errs = append(errs, r.dkimpy.stop(ctx))

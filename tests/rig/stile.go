@@ -28,6 +28,7 @@ type Stile struct {
 	Bin     string
 	Config  string // path of the file
 	Store   string // path of the database
+	State   string // the directory of all that it keeps, and of its configuration
 	Socket  string // path of the milter's socket
 	Metrics string // host:port
 
@@ -38,6 +39,8 @@ type Stile struct {
 	packages packages
 	ids      ids
 	daemon   *process
+	owner    owner
+	disk     disk
 }
 
 // buildStile compiles the program as it is shipped.
@@ -52,8 +55,8 @@ func buildStile(ctx context.Context, repo, bin string) error {
 }
 
 // newStile writes a configuration for the given socket and DNS, and a seal key,
-// under dir. more is put at the end of the file.
-func newStile(ctx context.Context, p packages, n ids, dir, bin, socket string, d *DNS, more string) (*Stile, error) {
+// under dir.
+func newStile(ctx context.Context, p packages, n ids, dir, bin, socket string, d *DNS, o Options) (*Stile, error) {
 	metrics, err := freeAddr()
 	if err != nil {
 		return nil, err
@@ -62,33 +65,54 @@ func newStile(ctx context.Context, p packages, n ids, dir, bin, socket string, d
 		Log: NewLines(), Bin: bin, packages: p, ids: n,
 		Config:  filepath.Join(dir, "stile.toml"),
 		Store:   filepath.Join(dir, "quarantine.db"),
+		State:   dir,
 		Socket:  socket,
 		Metrics: metrics,
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("rig: %w", err)
 	}
+	if o.DiskSize > 0 {
+		if err := s.disk.mount(dir, o.DiskSize); err != nil {
+			return nil, err
+		}
+	}
 	if err := os.Chown(dir, n.stileUID, n.stileGID); err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
+		return nil, errors.Join(fmt.Errorf("rig: %w", err), s.disk.unmount())
+	}
+	if err := s.configure(ctx, d, o); err != nil {
+		return nil, errors.Join(err, s.disk.unmount())
+	}
+	return s, nil
+}
+
+// configure writes the configuration and makes the keys.
+func (s *Stile) configure(ctx context.Context, d *DNS, o Options) error {
+	dir := s.State
+	if o.Evidence != "" {
+		if err := s.owner.begin(dir+".owner", s.ids); err != nil {
+			return err
+		}
 	}
 	sealKey := filepath.Join(dir, "seal.key")
 	var text bytes.Buffer
 	if err := template.Must(template.New("stile.toml").Parse(stileTOML)).Execute(&text, map[string]any{
 		"Socket": s.Socket, "Metrics": s.Metrics, "DNS": d.Addr, "Store": s.Store, "SealKey": sealKey,
+		"Recipient": s.owner.public, "Evidence": filepath.Join(dir, "evidence"), "MaxBytes": o.Evidence,
 	}); err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
+		return fmt.Errorf("rig: %w", err)
 	}
-	if err := os.WriteFile(s.Config, append(text.Bytes(), more...), 0o644); err != nil {
-		return nil, fmt.Errorf("rig: %w", err)
+	if err := os.WriteFile(s.Config, append(text.Bytes(), o.Config...), 0o644); err != nil {
+		return fmt.Errorf("rig: %w", err)
 	}
 	out, err := s.Run(ctx, "", "key", "generate", "-o", sealKey)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if out.Exit != 0 {
-		return nil, fmt.Errorf("rig: stile key generate: exit %d: %s", out.Exit, out.Stderr)
+		return fmt.Errorf("rig: stile key generate: exit %d: %s", out.Exit, out.Stderr)
 	}
-	return s, nil
+	return nil
 }
 
 // command is stile with those arguments, as the account it runs under.
