@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,8 +16,7 @@ import (
 // files (setrlimit(2), RLIMIT_FSIZE): every write that makes a file grow fails
 // then as well, with another error number.
 type disk struct {
-	dir     string // where it is mounted; "": nowhere
-	limited unix.Rlimit
+	dir string // where it is mounted; "": nowhere
 }
 
 // mount mounts a file system of that size, if we may.
@@ -47,11 +48,7 @@ func (d *disk) filler() string { return filepath.Join(d.dir, "filler") }
 // with a DiskSize.
 func (s *Stile) FillDisk() error {
 	if s.disk.dir == "" {
-		if err := unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, nil, &s.disk.limited); err != nil {
-			return fmt.Errorf("rig: prlimit: %w", err)
-		}
-		full := unix.Rlimit{Cur: 0, Max: s.disk.limited.Max}
-		return os.NewSyscallError("prlimit", unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, &full, nil))
+		return s.limitFiles("0")
 	}
 	f, err := os.OpenFile(s.disk.filler(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -71,7 +68,18 @@ func (s *Stile) FillDisk() error {
 // FreeDisk makes room again.
 func (s *Stile) FreeDisk() error {
 	if s.disk.dir == "" {
-		return os.NewSyscallError("prlimit", unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, &s.disk.limited, nil))
+		return s.limitFiles("unlimited")
 	}
 	return os.Remove(s.disk.filler())
+}
+
+// limitFiles sets the running daemon's RLIMIT_FSIZE. Root alone may not, but the
+// daemon's own account may.
+func (s *Stile) limitFiles(size string) error {
+	cmd := exec.Command("prlimit", "--pid", strconv.Itoa(s.PID()), "--fsize="+size+":")
+	cmd.SysProcAttr = s.account()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("rig: prlimit: %w: %s", err, out)
+	}
+	return nil
 }

@@ -120,10 +120,15 @@ func (s *Stile) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(s.Bin, args...)
 	cmd.Dir = filepath.Dir(s.Config)
 	cmd.Env = s.packages.environment("TMPDIR=" + filepath.Dir(s.Config))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{
+	cmd.SysProcAttr = s.account()
+	return cmd
+}
+
+// account runs a process under stile's.
+func (s *Stile) account() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{
 		Uid: uint32(s.ids.stileUID), Gid: uint32(s.ids.stileGID), NoSetGroups: os.Geteuid() != 0,
 	}}
-	return cmd
 }
 
 // Start starts the daemon and returns when it takes connections.
