@@ -42,8 +42,9 @@
 // Memory for a connection is bounded: two copies of a frame (128 KiB), a header
 // (a little over 256 KiB), 256 KiB of fields behind those that are judged, and
 // 256 KiB of body; the rest of both is in unlinked files of mode 0600,
-// max_message octets of each at most; and, while a message is replaced,
-// body_limit a few times. Connections are bounded in number and in time.
+// max_message octets of each at most. The bodies that take others' places have
+// 16 MiB together and their making as much again, and messages wait for that
+// room. Connections are bounded in number and in time.
 //
 // Nothing that a sender wrote reaches a log line or a reply: replies are
 // constant texts with the message's id, a log line holds constant words, the

@@ -26,6 +26,7 @@ const (
 	causeForged     cause = "forged"     // too many forged fields
 	causeSpool      cause = "spool"      // the body could not be kept
 	causeArgument   cause = "argument"   // the MTA might not find a recipient to be taken out
+	causeRoom       cause = "room"       // too many bodies that take others' places are in hand
 	causeRender     cause = "render"     // the message could not be rendered
 	causeStamp      cause = "stamp"      // the stamp could not be made
 	causeActions    cause = "actions"    // the session began before a reload that needs more of the MTA; the next one will do

@@ -45,6 +45,7 @@ type message struct {
 	body spool
 
 	original original // what becomes of the original
+	room     func()   // gives back what the body takes that replaces the message's; nil: nothing
 }
 
 // begin makes a new message of m. The body, and a header beyond what is judged,
@@ -62,10 +63,19 @@ func (m *message) begin(now time.Time, dir string, limit int64) {
 	}
 }
 
-// close lets go of what is on disk.
+// close lets go of what is on disk, and of the room for another body.
 func (m *message) close() {
+	m.leave()
 	m.rest.close()
 	m.body.close()
+}
+
+// leave gives the room for another body back.
+func (m *message) leave() {
+	if m.room != nil {
+		m.room()
+	}
+	m.room = nil
 }
 
 // concerned reports whether a mailbox of the configuration, or an address that

@@ -2,6 +2,7 @@ package milter
 
 import (
 	"bufio"
+	"context"
 	"io"
 
 	"github.com/emersion/go-milter"
@@ -33,6 +34,27 @@ func bodyLimit(all []decision) int {
 		}
 	}
 	return limit
+}
+
+// maxBodies bounds the octets of all bodies that take others' places at one
+// time: sixteen of the usual limit. Messages that are over it wait. As much as
+// the largest body_limit, so that each has its turn.
+const maxBodies = 16 << 20
+
+// enter waits until there is room for a body, if the message gets another one.
+// The room is the message's until that is closed.
+func (s *session) enter(ctx context.Context, all []decision) error {
+	s.msg.leave() // it was settled once already, and another copy was first
+	n := min(int64(bodyLimit(all)), maxBodies)
+	// Not even behind those who wait for room.
+	if n == 0 {
+		return nil
+	}
+	if err := s.server.bodies.Acquire(ctx, n); err != nil {
+		return err
+	}
+	s.msg.room = func() { s.server.bodies.Release(n) }
+	return nil
 }
 
 // replace adds what makes the message one of stile's own.

@@ -1,10 +1,12 @@
 package milter
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	dj "github.com/d--j/go-milter"
 	"github.com/emersion/go-milter"
@@ -83,6 +85,42 @@ func TestReplaceLimit(t *testing.T) {
 		if _, err := fence.Parse(sealed); err != nil || v.Text != fence.Cut {
 			t.Errorf("the field: %v, text=%s", err, v.Text)
 		}
+	}
+}
+
+// However many messages are replaced at once, their bodies have a bounded room:
+// who does not get into it in time is deferred, and who leaves makes room.
+func TestReplaceRoom(t *testing.T) {
+	spec := signed.Spec{}
+	p := replacing(t, signed.Lookup(t, spec), maxBodies)
+	m := p.dial()
+	p.server.limits.decision = 100 * time.Millisecond
+	must(t, p.server.bodies.Acquire(t.Context(), 1))
+	waits, enough := context.WithCancel(t.Context())
+	defer enough()
+	go func() { _ = p.server.bodies.Acquire(waits, maxBodies) }()
+	for p.server.bodies.TryAcquire(0) { // until it waits
+	}
+	_, a := m.deliver(signed.Mail(t, spec), shopper)
+	id := isTryLater(t, a)
+	if n := len(p.lines("id=" + id + " policy=shopping verdict=defer reason=busy cause=room")); n != 1 {
+		t.Errorf("%d lines:\n%s", n, p.log)
+	}
+	if all := p.originals(); len(all) > 0 {
+		t.Errorf("%d originals of a message that its sender still has", len(all))
+	}
+	// Who has nothing replaced does not wait.
+	_, a = m.deliver(signed.Mail(t, spec), bob)
+	is(t, a, dj.ActionAccept)
+
+	enough()
+	p.server.limits.decision = usual.decision
+	p.server.bodies.Release(1)
+	for range 2 {
+		raw := signed.Mail(t, spec)
+		acts, a := m.deliver(raw, shopper)
+		is(t, a, dj.ActionAccept)
+		replaced(t, raw, acts)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/emersion/go-milter"
 	"github.com/oklog/ulid/v2"
+	"golang.org/x/sync/semaphore"
 
 	"stile/config"
 	"stile/metrics"
@@ -75,6 +76,7 @@ var usual = limits{
 type Server struct {
 	o      Options
 	limits limits
+	bodies *semaphore.Weighted // octets of the bodies that take others' places
 	log    logger
 	config atomic.Pointer[config.Config] // for what begins from now on
 
@@ -102,6 +104,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{o: o, limits: usual, log: logger{o.Log}, born: time.Now(), conns: make(map[*conn]struct{})}
 	s.config.Store(o.Config)
+	s.bodies = semaphore.NewWeighted(maxBodies)
 	s.base, s.giveUp = context.WithCancel(context.Background())
 	return s
 }

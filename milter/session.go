@@ -79,6 +79,11 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 		return s.deferAll(reasonOf(err))
 	}
 
+	// What takes another body's place is in memory until it is sent.
+	if err := s.enter(ctx, all); err != nil {
+		return s.deferAll(verdict.Busy, causeRoom)
+	}
+
 	// For those who accept it, it is rendered, sealed and stamped; fields that
 	// only stile may write go from all mail, whoever it is for.
 	e, err := s.prepare(all)
