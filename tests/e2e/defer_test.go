@@ -69,16 +69,16 @@ func testDNSSlow(t *testing.T) {
 	w.sum(n+3, 0)
 }
 
-// sendAtOnce sends each message over a connection of its own, all at once. The
+// sendAtOnce sends each message, over a connection of its own, all at once. The
 // channel has the answers to their ends and is closed behind the last.
-func (w *world) sendAtOnce(all []string, to string) <-chan rig.Reply {
+func (w *world) sendAtOnce(all []string, to ...string) <-chan rig.Reply {
 	w.t.Helper()
 	answers := make(chan rig.Reply, len(all))
 	var sending sync.WaitGroup
 	for _, raw := range all {
 		c := w.dial()
 		sending.Go(func() {
-			r, _ := c.Send(friend, []string{to}, raw) // a failed send has code 0
+			r, _ := c.Send(friend, to, raw) // a failed send has code 0
 			answers <- r.Data
 		})
 	}
@@ -111,10 +111,10 @@ func testStoreLocked(t *testing.T) {
 	w := begin(t, "")
 	o := w.outage()
 	unlock := w.lockStore()
+	both := w.sendAtOnce([]string{w.good("groceries")}, shopping, desk)
 	o.sendEach("locked")
+	w.want(451, <-both)
 	o.sum(2)
-	w.want(451, w.send(friend, w.good("groceries"), shopping, desk).Data)
-	w.empty("shopping", "desk")
 	unlock()
 	o.retry()
 	o.arrived(2)
@@ -152,7 +152,7 @@ func testDiskFull(t *testing.T) {
 	o := w.outage()
 	w.do(w.Stile.FillDisk())
 	o.sendEach("full")
-	o.pass(w.sign(letter(friend, shopping, "long", strings.Repeat("eggs and milk\r\n", 64<<10))), shopping)
+	o.pass(letterTo{shopping, w.sign(letter(friend, shopping, "long", strings.Repeat("eggs and milk\r\n", 64<<10)))})
 	o.sum(3)
 	for _, cause := range []string{"cause=store", "cause=evidence", "cause=spool"} {
 		if _, err := w.Stile.Log.Wait(w.ctx, 0, cause); err != nil {

@@ -55,7 +55,7 @@ func testKilledWhileItReads(t *testing.T) {
 	}
 	for _, stage := range stages {
 		o.killed(rig.Tap{Command: func(packet []byte) bool { return packet[0] != stage.code }}, func() {
-			o.sendEach(stage.name) // the first of them meets it alive
+			o.sendEach(stage.name) // one of them meets it alive
 			o.sum(3)
 		})
 		o.retry()
@@ -118,7 +118,7 @@ func testKilledWhileItAnswers(t *testing.T) {
 		{"half of the body", long, reader, second('b')},
 	} {
 		o.killed(rig.Tap{Answer: stage.at}, func() {
-			o.pass(stage.raw, stage.to)
+			o.pass(letterTo{stage.to, stage.raw})
 			if len(o.held) != 1 {
 				t.Errorf("%s: the message was not deferred", stage.name)
 			}
@@ -131,7 +131,7 @@ func testKilledWhileItAnswers(t *testing.T) {
 	// A refusal is recorded before it is answered: its sender, who did not hear
 	// that, is counted once more.
 	o.killed(rig.Tap{Answer: first('d')}, func() {
-		o.pass(letter(stranger, shopping, "hello", "hello\r\n"), shopping)
+		o.pass(letterTo{shopping, letter(stranger, shopping, "hello", "hello\r\n")})
 		if n := messagesIn(w.records()); n != 1 || len(o.held) != 1 {
 			t.Errorf("%v recorded and %d deferred, want the one message in both", n, len(o.held))
 		}
@@ -209,8 +209,9 @@ func testStopped(t *testing.T) {
 	w.do(<-stopped)
 }
 
-// hand gives a message to a sender's Postfix, which will pass it on.
-func (w *world) hand(sender *rig.Postfix, raw string, to ...string) {
+// hand gives a message to a sender's Postfix, which will pass it on, and returns
+// its id there.
+func (w *world) hand(sender *rig.Postfix, raw string, to ...string) (id string) {
 	w.t.Helper()
 	c, err := rig.Dial(w.ctx, sender.Addr)
 	w.do(err)
@@ -218,6 +219,7 @@ func (w *world) hand(sender *rig.Postfix, raw string, to ...string) {
 	r, err := c.Send(friend, to, raw)
 	w.do(err)
 	w.want(250, r.Data)
+	return r.Data.QueueID()
 }
 
 // retry makes the sender's Postfix try again and waits until it has nothing more
