@@ -229,6 +229,25 @@ func TestKeepFails(t *testing.T) {
 	}
 }
 
+// What waits for the lock when its caller's time is over is not kept afterwards.
+func TestKeepTooLate(t *testing.T) {
+	s, url := fresh(t, Limits{})
+	said, _, end := child(t, "lock", url)
+	if said != "locked" {
+		t.Fatalf("the child said %q", said)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := s.Keep(ctx, []Acceptance{acceptance("shopping", noon, proof(1, 1))}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Keep: %v", err)
+	}
+	end()
+	if err := s.Keep(t.Context(), []Acceptance{acceptance("shopping", noon, proof(2, 2))}); err != nil {
+		t.Fatal(err)
+	}
+	wantEarlier(t, recall(t, s.Reader, "shopping", proof(1, 1)))
+}
+
 // It is durable as soon as Keep says so.
 func TestKeepKilled(t *testing.T) {
 	_, url := fresh(t, Limits{})

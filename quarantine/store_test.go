@@ -234,9 +234,12 @@ func TestFailsAlone(t *testing.T) {
 		}
 	}
 	var batch []job
-	for _, run := range []func(context.Context) error{put(1), put(2), put(1), func(context.Context) error { panic("job") }, put(3)} {
-		batch = append(batch, job{run, make(chan error, 1)})
+	for _, run := range []func(context.Context) error{put(1), put(2), put(1), func(context.Context) error { panic("job") }, put(3), put(4)} {
+		batch = append(batch, job{t.Context(), run, make(chan error, 1)})
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	batch[5].ctx = ended
 	more := make(chan job, len(batch))
 	first := batch[0].run
 	batch[0].run = func(ctx context.Context) error {
@@ -246,7 +249,7 @@ func TestFailsAlone(t *testing.T) {
 		return first(ctx)
 	}
 	s.writer.commit(batch[:1], more)
-	for i, want := range []error{nil, nil, ErrDuplicate, ErrInternal, nil} {
+	for i, want := range []error{nil, nil, ErrDuplicate, ErrInternal, nil, context.Canceled} {
 		if err := <-batch[i].done; !errors.Is(err, want) {
 			t.Errorf("job %d: %v, want %v", i, err, want)
 		}

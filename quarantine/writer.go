@@ -29,13 +29,14 @@ type writer struct {
 // job is a change to the database. run may be called twice, the first time in
 // a transaction that is rolled back.
 type job struct {
+	ctx  context.Context // its caller's
 	run  func(ctx context.Context) error
 	done chan error // takes one value without waiting
 }
 
 // do returns when the change is durable, or failed.
 func (w *writer) do(ctx context.Context, run func(ctx context.Context) error) error {
-	j := job{run, make(chan error, 1)}
+	j := job{ctx, run, make(chan error, 1)}
 	select {
 	case w.jobs <- j:
 	case <-ctx.Done():
@@ -47,7 +48,7 @@ func (w *writer) do(ctx context.Context, run func(ctx context.Context) error) er
 	case err := <-j.done:
 		return err
 	case <-ctx.Done():
-		return late(ctx) // it may become durable all the same
+		return late(ctx) // it becomes durable all the same if it was begun
 	case <-w.stopped:
 		return j.last()
 	}
@@ -129,13 +130,22 @@ func (w *writer) transact(batch *[]job, more <-chan job) (ours bool, err error) 
 		}
 	}()
 	for i := 0; i < len(*batch); i++ {
-		if err := (*batch)[i].run(ctx); err != nil {
+		if err := (*batch)[i].unlessLate(ctx); err != nil {
 			return true, err
 		}
 		*batch = w.gather(*batch, more)
 	}
 	_, err = w.conn.ExecContext(ctx, "COMMIT")
 	return false, classify(err)
+}
+
+// unlessLate runs the job, but not if its caller has been told by now that it is
+// not done: the transaction may have waited long for the lock.
+func (j job) unlessLate(ctx context.Context) error {
+	if j.ctx.Err() != nil {
+		return late(j.ctx)
+	}
+	return j.run(ctx)
 }
 
 // moved reports a database file that is no longer at its path: what is written
