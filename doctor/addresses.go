@@ -154,7 +154,7 @@ func (a *audit) unlisted(l alias, m *config.Mailbox) {
 	addresses := []string{l.key}
 	if !strings.Contains(l.key, "@") {
 		addresses = []string{a.qualified(l.key)}
-		if l.parameter == "alias_maps" {
+		if l.parameter == "alias_maps" && !slices.Contains(a.localNames(), domainOf(addresses[0])) {
 			addresses = nil
 		}
 		for _, domain := range a.localNames() {

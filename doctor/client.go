@@ -60,12 +60,25 @@ func hand(ctx context.Context, address, to, message string) (last reply, whole b
 			return last, false, err
 		}
 	}
-	last, err = say(conn, in, message+".")
+	last, err = say(conn, in, stuffed(message)+".")
 	if err != nil {
 		return last, true, err
 	}
 	_, _ = io.WriteString(conn, "QUIT\r\n") // the answer is known
 	return last, true, nil
+}
+
+// stuffed doubles a dot that begins a line (RFC 5321, 4.5.2) and ends the last
+// line.
+func stuffed(message string) string {
+	if !strings.HasSuffix(message, "\r\n") {
+		message += "\r\n"
+	}
+	message = strings.ReplaceAll(message, "\r\n.", "\r\n..")
+	if strings.HasPrefix(message, ".") {
+		message = "." + message
+	}
+	return message
 }
 
 func say(conn io.Writer, in *bufio.Reader, line string) (reply, error) {

@@ -53,7 +53,7 @@ func Audit(ctx context.Context, o Options) ([]Finding, error) {
 	if o.Synchronised == nil {
 		o.Synchronised = synchronised
 	}
-	a := &audit{Options: o, ctx: ctx, pf: pf, lists: map[string]listing{}, asked: map[[2]string]string{}}
+	a := newAudit(ctx, o, pf)
 	a.wiring()
 	a.tables()
 	a.addresses()
@@ -80,6 +80,10 @@ type audit struct {
 	routed  bool                 // every guarded address is routed to one
 	lists   map[string]listing   // tables that were read, by type:name
 	asked   map[[2]string]string // answers, by key and table
+}
+
+func newAudit(ctx context.Context, o Options, pf *postfix) *audit {
+	return &audit{Options: o, ctx: ctx, pf: pf, lists: map[string]listing{}, asked: map[[2]string]string{}}
 }
 
 // vars fill the {names} in a kind's commands.

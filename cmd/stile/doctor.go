@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"stile/config"
+	"stile/dns"
 	"stile/doctor"
 	"stile/quarantine"
 	"stile/verdict"
@@ -15,6 +19,7 @@ type doctorCmd struct {
 	listing
 	Postfix string `placeholder:"DIR" help:"Where main.cf lies (default: where postconf looks)."`
 	Probe   bool   `help:"Also send a test message to each mailbox, by each way in, and see that stile refuses it."`
+	Signed  string `placeholder:"FILE" help:"With --probe: a message that a listed sender's domain has signed; sent too, to see that it is stamped."`
 }
 
 func (*doctorCmd) Help() string {
@@ -23,7 +28,8 @@ lose or delay mail, each with the command that mends it. Changes nothing. Run it
 Postfix's or stile's config. Exit 1: something lets mail round the gate.
 
 With --probe it sends labelled messages without a signature through the running Postfix and looks for stile's record of
-each. Run it once more with stile stopped: then they must wait. A message that goes round stile is delivered.
+each. Run it once more with stile stopped: then they must wait. A message that goes round stile is delivered. That
+accepted mail is stamped takes a message of a listed sender that was not delivered here before: --signed FILE.
 
 Example:
 
@@ -40,6 +46,9 @@ type findingLine struct {
 }
 
 func (c *doctorCmd) Run(a *app) error {
+	if c.Signed != "" && !c.Probe {
+		return errors.New("--signed sends a message and goes with --probe: write stile doctor --probe --signed FILE")
+	}
 	cfg, err := config.Load(a.config)
 	if err != nil {
 		return err
@@ -99,7 +108,11 @@ func (c *doctorCmd) probe(a *app, options doctor.Options) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range probes {
+	stamped, err := c.stamped(a, options)
+	if err != nil {
+		return err
+	}
+	for _, p := range append(probes, stamped) {
 		if p.Result == doctor.Failed {
 			a.worst(exitNo)
 		}
@@ -133,4 +146,44 @@ func (*doctorCmd) summary(found []doctor.Finding) string {
 	}
 	return fmt.Sprintf("%d let mail round, %d may lose or delay mail, %d notes; after a change of Postfix's config: postfix reload",
 		counts[doctor.Bypass], counts[doctor.Loss], counts[doctor.Note])
+}
+
+// stamped sends the message of a listed sender, if stile would accept it.
+func (c *doctorCmd) stamped(a *app, options doctor.Options) (doctor.Probe, error) {
+	probe := doctor.Probe{Claim: "stamped", Result: doctor.Unproved,
+		What: "it takes a message that a listed sender's domain has signed: --signed FILE"}
+	if c.Signed == "" {
+		return probe, nil
+	}
+	cfg := options.Config
+	m, err := a.open(c.Signed, cfg.MaxMessage)
+	if err != nil {
+		return probe, err
+	}
+	defer m.close()
+	raw, err := io.ReadAll(io.NewSectionReader(m.raw, 0, cfg.MaxMessage))
+	if err != nil {
+		return probe, fmt.Errorf("%s: %s", c.Signed, cause(err))
+	}
+	text := string(raw)
+	if !strings.Contains(text, "\r\n") {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	split, err := m.split(true)
+	if err != nil {
+		return probe, err
+	}
+	resolver, err := dns.New(dns.Config{Servers: cfg.DNS})
+	if err != nil {
+		return probe, err
+	}
+	for _, box := range cfg.Mailboxes {
+		court := &court{policy: box.Policy(), env: verdict.Env{Now: time.Now(), MaxMessage: cfg.MaxMessage, Lookup: resolver.LookupTXT}}
+		j := court.judge(c.Signed, split)
+		if accepted := j.verdict.Accepted(); accepted != nil {
+			return doctor.SendSigned(context.Background(), options, box, accepted.Entry(), text)
+		}
+		probe.What = fmt.Sprintf("no mailbox accepts %s; %s says %s", c.Signed, box.ID, j.line())
+	}
+	return probe, nil
 }

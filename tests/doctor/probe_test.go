@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -54,10 +55,10 @@ func start(t *testing.T, wiring, more string) *live {
 }
 
 // probe runs the command and returns what it says of one mailbox, by service.
-func (l *live) probe(mailbox string) (byService map[string]probed, stamped probed, exit int) {
+func (l *live) probe(mailbox string, args ...string) (byService map[string]probed, stamped probed, exit int) {
 	l.t.Helper()
-	cmd := exec.CommandContext(l.ctx, l.Stile.Bin, "doctor", "--probe", "--json", "-c", l.Stile.Config,
-		"--postfix", filepath.Join(l.Postfix.Dir, "etc"))
+	cmd := exec.CommandContext(l.ctx, l.Stile.Bin, append([]string{"doctor", "--probe", "--json", "-c", l.Stile.Config,
+		"--postfix", filepath.Join(l.Postfix.Dir, "etc")}, args...)...)
 	out, err := cmd.Output()
 	var status *exec.ExitError
 	if err != nil && !errors.As(err, &status) {
@@ -75,6 +76,20 @@ func (l *live) probe(mailbox string) (byService map[string]probed, stamped probe
 		}
 	}
 	return byService, stamped, cmd.ProcessState.ExitCode()
+}
+
+// signed writes a message of a listed sender.
+func (l *live) signed(to string) string {
+	l.t.Helper()
+	key, err := rig.NewEd25519()
+	must(l.t, err)
+	l.DNS.SetTXT("s._domainkey.example.org", key.Record)
+	raw, err := l.Signer.Sign("From: friend@example.org\r\nTo: "+to+"\r\nMessage-ID: <1@example.org>\r\nSubject: eggs\r\n\r\n.eggs\r\n",
+		rig.Signing{Domain: "example.org", Selector: "s", Key: key, Canon: "simple/simple", Headers: []string{"From", "To", "Subject"}})
+	must(l.t, err)
+	path := filepath.Join(l.Dir, "signed.eml")
+	must(l.t, os.WriteFile(path, []byte(raw), 0o600))
+	return path
 }
 
 // expect holds what the probes say of some services.
@@ -100,6 +115,11 @@ func TestProbe(t *testing.T) {
 		}
 	}
 
+	signed := l.signed("shopping@estate.example")
+	if _, stamped, _ := l.probe("shopping", "--signed", signed); stamped.Result != "proved" || stamped.Mailbox != "shopping" {
+		t.Errorf("%+v", stamped)
+	}
+
 	must(t, l.Stile.Stop(l.ctx))
 	got, _, exit := l.probe("shopping")
 	l.expect(got, "deferred", "proved", server)
@@ -108,18 +128,17 @@ func TestProbe(t *testing.T) {
 	}
 
 	must(t, l.Stile.Start(l.ctx))
-	box := l.Postfix.Mailbox("shopping")
 	_, err := l.Postfix.Command(l.ctx, "", "postconf", "-e", "smtpd_milters =")
 	must(t, err)
 	must(t, l.Postfix.Reload(l.ctx))
-	got, _, exit = l.probe("shopping")
+	got, stamped, exit := l.probe("shopping", "--signed", signed)
+	if stamped.Result != "failed" {
+		t.Errorf("%+v", stamped)
+	}
 	l.expect(got, "refused", "failed", server)
 	l.expect(got, "refused", "proved", "sendmail")
 	if exit != 1 {
 		t.Errorf("round stile: exit %d", exit)
-	}
-	if _, err := box.Next(l.ctx); err != nil {
-		t.Errorf("what went round stile was not delivered: %v", err)
 	}
 }
 
@@ -128,7 +147,10 @@ func TestProbe(t *testing.T) {
 func TestProbeRoute(t *testing.T) {
 	l := start(t, "a", "")
 	server := l.Postfix.Addr + "/inet"
-	got, _, _ := l.probe("errands")
+	got, stamped, _ := l.probe("errands", "--signed", l.signed("errands@agents.example"))
+	if stamped.Result != "proved" {
+		t.Errorf("%+v", stamped)
+	}
 	l.expect(got, "refused", "proved", server, l.Postfix.Gate+"/inet", "sendmail")
 
 	must(t, l.Stile.Stop(l.ctx))
