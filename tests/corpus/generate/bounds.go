@@ -121,6 +121,15 @@ func forgeries() []recipe {
 		message("accept/body-white-space", "more white space in the body, relaxed", "3.4.4", swap("wiki page.\r\n", "wiki\t  page. \r\n")),
 		message("accept/header-white-space", "more white space in the header, relaxed", "3.4.2", swap("Subject: Weekly numbers", "SUBJECT:\tWeekly\r\n   numbers ")),
 		message("accept/body-no-line-end", "a body without a last line end", "3.4.4: it has one", body("Hello agent")),
+		message("accept/no-empty-line", "no empty line behind the header", "it is all header, the body is empty", body(""), late(func(raw string) (string, error) {
+			return strings.TrimSuffix(raw, "\r\n"), nil
+		})),
+		message("accept/no-last-line-end", "no line end behind the header", "it is all header, the body is empty", body(""), late(func(raw string) (string, error) {
+			return strings.TrimSuffix(raw, "\r\n\r\n"), nil
+		})),
+		message("accept/lf-only", "a file whose line ends are all LF", "it is read as if they were CR LF", late(func(raw string) (string, error) {
+			return strings.ReplaceAll(raw, "\r\n", "\n"), nil
+		})),
 		message("accept/body-empty", "an empty body", "3.4.4", body("")),
 		message("accept/body-empty-simple", "an empty body, simple", "3.4.3: it is one line end", simple, body("")),
 		message("accept/ed25519", "ed25519-sha256", "RFC 8463", by("example.org", "corpus-ed")),

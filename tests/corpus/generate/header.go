@@ -52,6 +52,7 @@ func fields() []recipe {
 		good("value-tab", "TAB in a value", "white space", set("Subject", "Weekly\tnumbers")),
 		good("value-empty", "a field without a value", "allowed", add("X-Empty:")),
 		good("fold-first", "a value that begins with a fold", "allowed: only a continuation may not be blank", line("Subject", "Subject:\r\n Weekly numbers")),
+		good("fold-first-blank", "a value that begins with white space and a fold", "only a continuation may not be blank", line("Subject", "Subject: \r\n Weekly numbers")),
 		good("fold-tab", "a fold with TAB", "a fold is CRLF and SP or TAB", set("Subject", "Weekly\r\n\tnumbers")),
 		good("resent", "Resent-From and Resent-Sender of another", "trace fields: not who wrote it (RFC 5322, 3.6.6)", top("Resent-From: eve@evil.example\r\nResent-Sender: eve@evil.example\r\n")),
 	}, controls()...)

@@ -90,6 +90,13 @@ func parts() []recipe {
 		show("charset-unknown", "a charset that nobody knows", "text/plain; charset=x-none", "caf\u00e9\r\n", corpus.Rendering{Contains: []string{`caf\x{C3}\x{A9}`}, Remarks: &[]string{"charset not known: bytes shown"}}),
 		show("charset-utf-7", "UTF-7", "text/plain; charset=utf-7", "+AGgAaQBkAGQAZQBu-\r\n", corpus.Rendering{Contains: []string{"+AGg"}, NotContains: []string{"hidden"}, Remarks: &[]string{"charset not known: bytes shown"}}),
 		show("charset-ascii-high", "octets over 127 in us-ascii", "text/plain; charset=us-ascii", "caf\xe9\r\n", corpus.Rendering{Contains: []string{`caf\x{E9}`}}),
+		inBase64(show("encoding-on-multipart", "an encoding on a multipart", mixed, part(plain, "Hello")+last, sees("Hello"))),
+		show("encoding-on-inner-multipart", "an encoding on an inner multipart", mixed, part("Content-Type: multipart/mixed; boundary=c\r\nContent-Transfer-Encoding: base64\r\n", "--c\r\n\r\nHello\r\n--c--")+last, sees("Hello")),
+		show("message-alone", "a message in the message", "message/rfc822", "Subject: x\r\n\r\nhidden\r\n", nothing(none)),
+		show("charset-utf-16-bare", "UTF-16 without a transfer encoding", "text/plain; charset=utf-16", "Hi\r\n", corpus.Rendering{Contains: []string{"Hi"}, Remarks: &[]string{"charset not known: bytes shown"}}),
+		show("pkcs7-enveloped", "an S/MIME message that is encrypted", "application/pkcs7-mime; smime-type=enveloped-data", "hidden\r\n", nothing("body not shown: encrypted")),
+		show("pkcs7-signed", "an S/MIME message that is signed", "application/pkcs7-mime; smime-type=signed-data", "hidden\r\n", nothing(none)),
+		show("nested-alternative", "an alternative in a mixed, with a text behind it", mixed, part("Content-Type: multipart/alternative; boundary=c\r\n", "--c\r\n\r\nHello\r\n--c\r\n\r\nhidden\r\n--c--")+part(plain, "Bye")+last, corpus.Rendering{Contains: []string{"Hello", "Bye"}, NotContains: []string{"hidden"}, Remarks: &[]string{"next text part"}}),
 		show("encrypted", "an encrypted message", `multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b`, part("Content-Type: application/pgp-encrypted\r\n", "Version: 1")+part("Content-Type: application/octet-stream\r\n", "hidden")+last, nothing("body not shown: encrypted")),
 		show("signed", "a signed message, whose signature is a part", `multipart/signed; protocol="application/pgp-signature"; boundary=b`, part(plain, "Hello")+part("Content-Type: application/pgp-signature\r\n", "hidden")+last, sees("Hello")),
 		show("levels-50", "50 levels of multipart", "multipart/mixed; boundary=b0", nested(49), sees("innermost")),
@@ -99,6 +106,12 @@ func parts() []recipe {
 		mended(show("part-header-64k", "a part's header of 64 KiB", mixed, part(longField("X-Long", 64<<10), "Hello")+last, sees("Hello"))),
 		mended(show("part-header-64k-and-one", "a part's header of 64 KiB and an octet", mixed, part(longField("X-Long", 64<<10+1), "hidden")+last, nothing("body not shown: over limits"))),
 	}
+}
+
+// inBase64 says that a message is in base64.
+func inBase64(r recipe) recipe {
+	r.edits = append(r.edits, set("Content-Transfer-Encoding", "base64"))
+	return r
 }
 
 // encodings are transfer encodings that decoders read in different ways.

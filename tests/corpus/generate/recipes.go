@@ -8,6 +8,6 @@ func recipes() []recipe {
 		limits(), fields(), froms(), repeats(), addresses(), claims(), automatics(),
 		signers(), syntaxes(), bounds(), forgeries(), times(), recipients(), keyMessages(), replays(),
 		compositions(), chains(), appends(), smuggled(), hidden(), parts(), encodings(), coverages(),
-		hosts(), tongues(),
+		hosts(), tongues(), subjects(), sizes(),
 	)
 }

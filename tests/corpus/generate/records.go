@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/x509"
 	"encoding/base64"
+	"fmt"
 	"math/big"
 	"strings"
 
@@ -32,6 +33,10 @@ func plainRecords() []record {
 		record{name: "corpus-ed._domainkey.example.org", text: keyRecord(ed), signer: ed},
 		record{name: "corpus-dead._domainkey.example.org", noKey: true},
 		record{name: "corpus-dead._domainkey.evil.example", noKey: true},
+		record{name: "corpus-dead-1._domainkey.example.org", noKey: true},
+		record{name: "corpus-dead-2._domainkey.example.org", noKey: true},
+		record{name: "corpus-dead-3._domainkey.example.org", noKey: true},
+		record{name: "corpus-dead-4._domainkey.example.org", noKey: true},
 	)
 }
 
@@ -173,6 +178,7 @@ func keyMessages() (all []recipe) {
 		bad("key-beside-changed", "a revoked key, and a signature that does not verify", "bad-signature if any candidate has it", swap("Weekly numbers", "Pay now"), also(revoked)),
 		message("accept/revoked-beside-good", "a revoked key above a good one", "all conditions hold for one and the same signature", also(revoked)),
 		message("accept/dead-beside-good", "a key without an answer above a good one", "all conditions hold for one and the same signature", also(dead)),
+		message("defer/four-dead", "four keys without an answer, and a fifth that verifies", "a fifth key is not asked for, and each of the four may be the one that proves it", fourDead),
 		message("defer/dead", "the key has no answer", "no decision now", by("example.org", "corpus-dead")),
 		message("defer/dead-beside-changed", "a key without an answer, and a signature that does not verify", "the one without an answer may be the one that proves it", changedBelow, also(dead)),
 		message("defer/dead-beside-revoked", "a key without an answer, and a revoked one", "the one without an answer may be the one that proves it", by("example.org", "corpus-dead"), also(revoked)),
@@ -182,6 +188,14 @@ func keyMessages() (all []recipe) {
 		message("defer/bound", "the bound on look-ups is reached", "no decision now").with(corpus.Keys{Fails: "bound", Deferral: string(verdict.Busy)}),
 		message("defer/body", "the body cannot be read", "nothing is decided on a message that could not be read").with(corpus.Keys{Fails: "body", Deferral: string(verdict.Internal)}),
 	)
+}
+
+// fourDead puts four signatures on top whose keys have no answer.
+func fourDead(l *letter) error {
+	for i := range maxKeys {
+		l.signs = append(l.signs, signature("example.org", fmt.Sprintf("corpus-dead-%d", i+1)))
+	}
+	return nil
 }
 
 // changedBelow makes the base's signature one that does not verify.

@@ -64,6 +64,7 @@ func signers() []recipe {
 		length("space", "white space around l=", tags("l = 5 ;")),
 		length("twice", "two l=", tags("l=5; l=6;")),
 		length("each", "l= in both signatures", sign(l), also(edLength)),
+		message("accept/length-upper-case", "L=5", "3.2: names of tags compare with case, so it is an unknown one", tags("L=5;")),
 		message("accept/length-beside-clean", "a signature with l= and one without", "all conditions hold for one and the same signature", sign(l), also(ed)),
 	}
 }

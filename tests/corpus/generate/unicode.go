@@ -62,8 +62,10 @@ func hidden() (all []recipe) {
 	return append(all, fences()...)
 }
 
-// quote is a JSON string of a text without quotes.
-func quote(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"` }
+// quote is a text as a JSON string.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`).Replace(s) + `"`
+}
 
 // fences are texts that look like stile's own lines.
 func fences() (all []recipe) {
