@@ -39,7 +39,7 @@ const connections = 8
 // row says: it arrives with our fields, or goes no further and leaves a record,
 // or is answered 451.
 func TestPostfix(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c, err := corpus.Load("..")
 	if err != nil {
