@@ -274,27 +274,28 @@ func (a *audit) otherNames(g guarded) {
 
 // literals are the addresses of this host that Postfix takes mail for.
 func (a *audit) literals() []string {
-	var found []string
-	add := func(ip net.IP) {
-		if ip.To4() != nil {
-			found = append(found, "["+ip.String()+"]")
-		} else if ip != nil && !ip.IsLinkLocalUnicast() {
-			found = append(found, "[ipv6:"+ip.String()+"]")
+	var ips []net.IP
+	own, _ := net.InterfaceAddrs() // none where they cannot be had
+	for _, item := range append(a.tablesOf("inet_interfaces"), a.tablesOf("proxy_interfaces")...) {
+		if ip := net.ParseIP(strings.Trim(item, "[]")); ip != nil {
+			ips = append(ips, ip)
+		}
+		for _, n := range own {
+			in, ok := n.(*net.IPNet)
+			if ok && (item == "all" || item == "loopback-only" && in.IP.IsLoopback()) && !in.IP.IsLinkLocalUnicast() {
+				ips = append(ips, in.IP)
+			}
 		}
 	}
-	for _, item := range append(a.tablesOf("inet_interfaces"), a.tablesOf("proxy_interfaces")...) {
-		switch item {
-		case "all":
-			all, _ := net.InterfaceAddrs() // none where they cannot be had
-			for _, n := range all {
-				if ipNet, ok := n.(*net.IPNet); ok {
-					add(ipNet.IP)
-				}
-			}
-		case "loopback-only", "localhost":
-			add(net.IPv4(127, 0, 0, 1))
-		default:
-			add(net.ParseIP(strings.Trim(item, "[]")))
+	protocols := a.tablesOf("inet_protocols")
+	var found []string
+	for _, ip := range ips {
+		protocol, literal := "ipv4", "["+ip.String()+"]"
+		if ip.To4() == nil {
+			protocol, literal = "ipv6", "[IPv6:"+ip.String()+"]" // RFC 5321, 4.1.3
+		}
+		if slices.Contains(protocols, "all") || slices.Contains(protocols, protocol) {
+			found = append(found, literal)
 		}
 	}
 	return found

@@ -28,6 +28,18 @@ var cases = []broken{
 		// The list is main.cf's, and a name in it means something else here.
 		s.submission("stile_milter=inet:localhost:8891", "smtpd_milters=$stile_milter")
 	}},
+	{name: "behind-postscreen", want: "smtpd-override", spoil: func(s *site) {
+		s.postconf("-M", "smtp/inet=smtp inet n - n - 1 postscreen", "smtpd/pass=smtpd pass - - n - - smtpd")
+		s.option("smtpd/pass/smtpd_milters=")
+	}},
+	{name: "back-from-a-content-filter", want: "milters-off", also: []string{"content-filter"}, spoil: func(s *site) {
+		s.set("content_filter = smtp:[127.0.0.1]:10024")
+		s.postconf("-M", "127.0.0.1:10025/inet=127.0.0.1:10025 inet n - n - - smtpd")
+		s.option("127.0.0.1:10025/inet/receive_override_options=no_milters,no_unknown_recipient_checks", "127.0.0.1:10025/inet/content_filter=")
+	}},
+	{name: "another-socket", want: "smtpd-without-stile", also: []string{"pickup-without-stile"}, spoil: func(s *site) {
+		s.set("stile_milter = { unix:stile/other.sock, default_action=tempfail }")
+	}},
 	{name: "smtpd-under-stress", spoil: func(s *site) { s.set("smtpd_milters = ${stress?{}:{$stile_milter}}") }},
 	{name: "pickup-without-stile", spoil: func(s *site) { s.postconf("-X", "non_smtpd_milters") }},
 	{name: "cleanup-without-stile", want: "pickup-without-stile", spoil: func(s *site) { s.option("cleanup/unix/non_smtpd_milters=") }},
