@@ -1,5 +1,5 @@
 # For developers. Users need scripts/demo and scripts/test only.
-.PHONY: build test test-all fuzz shapes demo load man vet fmt clean
+.PHONY: build test test-all fuzz shapes mutate demo load man vet fmt clean
 
 build: ## the binary as it is shipped
 	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile
@@ -17,6 +17,9 @@ fuzz: ## ten seconds of each parser
 
 shapes: ## processor time of 10 MB of every shape, beside that of ordinary text
 	go test -run '^$$' -bench Shapes -benchtime 1x -timeout 30m ./milter
+
+mutate: ## every small mistake in verdict and fence, and which of them no test notices; most of an hour
+	go run ./tests/mutate
 
 demo: ## the whole path, shown (root, Debian)
 	./scripts/demo

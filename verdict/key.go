@@ -65,7 +65,9 @@ func parseKey(records []string, a string) (k publicKey, ok bool) {
 	if !ok {
 		return k, false
 	}
-	return k, k.read(data)
+	// Go does not say whether a variable is read before a call beside it.
+	ok = k.read(data)
+	return k, ok
 }
 
 func forMail(services []string) bool {

@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"io"
+	"math/big"
 	"strings"
 	"sync"
 	"testing"
@@ -37,12 +38,29 @@ type Spec struct {
 	Alter    func(body string) string
 }
 
+// primes are those of the one RSA key, which is a secret to nobody: to find new
+// ones costs more than a test does.
+var primes = []string{
+	"1a4F7nt4tmdeV+UdYacqrr206SRXJcD5JBY7k/OiPcW/s5+k7mCoYRrP6xNQ1VM9z+0xwZZkxWwjGYqtMM9ThSDWjXE4K2eT2mTnGDtS2rH7b4PjxyiNDXnp8wvCky3TBcFBtF2WMO27qwuN6Xf/BtUlXDnaH/lAkZNTBFa/AWc=",
+	"yeUgFK6/9hTNY5Qq++fcUIgahlFI6yGbBsyiUrZVF+dlM/dKU8XsDpBPHduRzRvKE44a8snNczGUq0ozv9c6L/mV2ogigoxXj7RcWhYH0Bp1GWEV3D8AZfKo4tzKBw94f5vZhMClmfZiTbaDe3mnq/eK8loDhAeYwnLlZ6Wb9/8=",
+}
+
 var (
 	rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
-		k, err := rsa.GenerateKey(nil, 2048)
-		if err != nil {
-			panic(err)
+		k := &rsa.PrivateKey{PublicKey: rsa.PublicKey{N: big.NewInt(1), E: 65537}}
+		phi, one := big.NewInt(1), big.NewInt(1)
+		for _, text := range primes {
+			octets, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				panic(err)
+			}
+			p := new(big.Int).SetBytes(octets)
+			k.Primes = append(k.Primes, p)
+			k.N.Mul(k.N, p)
+			phi.Mul(phi, new(big.Int).Sub(p, one))
 		}
+		k.D = new(big.Int).ModInverse(big.NewInt(int64(k.E)), phi)
+		k.Precompute()
 		return k
 	})
 	edKey = sync.OnceValue(func() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)) })
