@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"stile/fence"
 	"stile/verdict"
 )
 
@@ -83,6 +84,7 @@ type Metrics struct {
 
 	policies atomic.Pointer[[]string]
 	lookups  []string
+	kinds    []fence.Kind
 
 	messages    *prometheus.CounterVec
 	last        *prometheus.GaugeVec
@@ -92,6 +94,7 @@ type Metrics struct {
 	dkim        *prometheus.CounterVec
 	forged      prometheus.Counter
 	recipients  *prometheus.CounterVec
+	hidden      *prometheus.CounterVec
 	quarantine  *prometheus.CounterVec
 	evidence    *prometheus.CounterVec
 	sessions    prometheus.Gauge
@@ -106,6 +109,7 @@ func New(c Config) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		lookups:  append([]string{other}, c.LookupResults...),
+		kinds:    fence.Kinds(),
 
 		messages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stile_messages_total",
@@ -133,6 +137,10 @@ func New(c Config) *Metrics {
 			Name: "stile_recipient_replies_total",
 			Help: "Recipients that were not taken, by reply: 452 where one has to come in a message of its own, 550 where it is no mailbox.",
 		}, []string{"reply"}),
+		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stile_hidden_carriers_total",
+			Help: "What accepted mail hides, by place and class; doc/hidden.md says what counts.",
+		}, []string{"place", "class"}),
 		quarantine: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stile_quarantine_writes_total",
 			Help: "Records of refused mail written to the quarantine store, by result.",
@@ -168,7 +176,7 @@ func New(c Config) *Metrics {
 	}, []string{"version", "revision"})
 	build.WithLabelValues(c.Version, c.Revision).Set(1)
 	m.registry.MustRegister(m.messages, m.last, m.verdicts, m.ends, m.lookupTimes, m.dkim,
-		m.forged, m.recipients, m.quarantine, m.evidence, m.sessions, m.refused, m.reloads, m.reloaded, m.restart, build,
+		m.forged, m.hidden, m.recipients, m.quarantine, m.evidence, m.sessions, m.refused, m.reloads, m.reloaded, m.restart, build,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.showEvidence(c)
@@ -232,6 +240,9 @@ func (m *Metrics) zero() {
 	}
 	for _, r := range m.lookups {
 		m.lookupTimes.WithLabelValues(r)
+	}
+	for _, k := range m.kinds {
+		m.hidden.WithLabelValues(k.Place, k.Class)
 	}
 	m.dkim.WithLabelValues(dkimPass)
 	for _, r := range dkimReasons {
@@ -330,6 +341,16 @@ func (m *Metrics) RecipientPutOff() { m.recipients.WithLabelValues(putOff).Inc()
 
 // NoMailbox counts an address of a guarded domain that is no mailbox.
 func (m *Metrics) NoMailbox() { m.recipients.WithLabelValues(noMailbox).Inc() }
+
+// Hidden counts what one accepted message hides, once for all its mailboxes.
+// What is of no kind of package fence is not counted.
+func (m *Metrics) Hidden(all []fence.Carrier) {
+	for _, c := range all {
+		if slices.Contains(m.kinds, c.Kind) {
+			m.hidden.WithLabelValues(c.Place, c.Class).Add(float64(c.N))
+		}
+	}
+}
 
 // QuarantineWrite counts a write: Stored, Folded or Failed. Any other word is
 // a failure.

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"pgregory.net/rapid"
 
+	"stile/fence"
 	"stile/verdict"
 )
 
@@ -61,6 +62,7 @@ func TestEverySeriesIsThereFromTheStart(t *testing.T) {
 		{"stile_dkim_results_total", 1 + len(dkimReasons)},
 		{"stile_forged_fields_removed_total", 1},
 		{"stile_recipient_replies_total", 2},
+		{"stile_hidden_carriers_total", len(fence.Kinds())},
 		{"stile_quarantine_writes_total", 3},
 		{"stile_evidence_seals_total", 3},
 		{"stile_evidence_files", 2},
@@ -110,6 +112,10 @@ func TestCounting(t *testing.T) {
 	m.RecipientPutOff()
 	m.RecipientPutOff()
 	m.NoMailbox()
+	m.Hidden([]fence.Carrier{
+		{Kind: fence.Kind{Place: "html", Class: "html-comment"}, N: 4},
+		{Kind: fence.Kind{Place: "run this", Class: "now"}, N: 1},
+	})
 	m.SessionOpened()
 	m.SessionOpened()
 	m.SessionClosed()
@@ -134,12 +140,22 @@ func TestCounting(t *testing.T) {
 		{"forged", testutil.ToFloat64(m.forged), 3},
 		{"put off", testutil.ToFloat64(m.recipients.WithLabelValues("452")), 2},
 		{"no mailbox", testutil.ToFloat64(m.recipients.WithLabelValues("550")), 1},
+		{"hidden", testutil.ToFloat64(m.hidden.WithLabelValues("html", "html-comment")), 4},
 		{"sessions", testutil.ToFloat64(m.sessions), 1},
 		{"refused sessions", testutil.ToFloat64(m.refused), 1},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
 		}
+	}
+}
+
+// What is no kind makes no series.
+func TestHiddenIsClosed(t *testing.T) {
+	m := made()
+	m.Hidden([]fence.Carrier{{Kind: fence.Kind{Place: "run this", Class: "now"}, N: 1}})
+	if n := count(t, m, "stile_hidden_carriers_total"); n != len(fence.Kinds()) {
+		t.Errorf("%d series", n)
 	}
 }
 

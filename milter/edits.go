@@ -19,6 +19,9 @@ type edits struct {
 	body   func(io.Writer) error // writes the new body; nil: it stays
 	remove []string              // recipients
 	forged int                   // how many of the deletions are of forged fields
+
+	hidden   fence.Counts    // what the message hides
+	carriers []fence.Carrier // the same by place
 }
 
 // The causes of an error of prepare.
@@ -78,6 +81,7 @@ func (s *session) stamp(e *edits, all []decision) error {
 	if err != nil {
 		return errRender
 	}
+	e.hidden, e.carriers = r.Hidden, r.Carriers
 	info := stamp.Info{ID: s.msg.id, Policies: ids, AuthservID: s.config.AuthservID}
 	if bodyLimit(all) > 0 {
 		return s.replace(e, a, r, info, all)

@@ -168,6 +168,7 @@ func (s *session) remember(ctx context.Context, c *verdict.Case) {
 func (s *session) report(all []decision, e edits) {
 	now := s.server.o.Now()
 	s.server.o.Metrics.ForgedRemoved(e.forged)
+	s.server.o.Metrics.Hidden(e.carriers)
 	if len(all) == 0 {
 		s.server.o.Metrics.Message(metrics.Unguarded, verdict.Accept, "", now)
 		s.log.passed(s)
@@ -178,7 +179,7 @@ func (s *session) report(all []decision, e edits) {
 			s.server.o.Metrics.DKIM(d.outcome, d.reason)
 		}
 		if d.accepted != nil {
-			s.log.accepted(s, d)
+			s.log.accepted(s, d, e.hidden)
 		} else {
 			s.log.refused(s, d)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stile/fence"
 	"stile/metrics"
 	"stile/quarantine"
 	"stile/verdict"
@@ -84,10 +85,10 @@ func outcome(id, policy string, o verdict.Outcome, r verdict.Reason) []slog.Attr
 	}
 }
 
-func (l logger) accepted(s *session, d decision) {
+func (l logger) accepted(s *session, d decision, hidden fence.Counts) {
 	attrs := append(outcome(s.msg.id, d.policy, d.outcome, ""),
 		slog.String("from", d.accepted.Entry()), slog.String("d", d.accepted.Domain()),
-		slog.String("flags", words(d.accepted.Flags())),
+		slog.String("flags", words(d.accepted.Flags())), slog.String("hidden", hidden.String()),
 		slog.Int64("size", s.msg.size), slog.String("client", dash(s.client)))
 	// The original has the same id.
 	if s.msg.original.state == quarantine.EvidenceKept {

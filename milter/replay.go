@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"stile/fence"
 	"stile/quarantine"
 	"stile/verdict"
 )
@@ -28,14 +29,20 @@ func (s *session) recall(ctx context.Context, c *verdict.Case, all []decision) e
 	return nil
 }
 
-// keep remembers what was accepted and returns when that is durable. The error
+// keep remembers what was accepted, and what the message hides, and returns
+// when that is durable. The error
 // is quarantine.ErrRaced if another copy was first since recall.
-func (s *session) keep(ctx context.Context, all []decision) error {
+func (s *session) keep(ctx context.Context, all []decision, carriers []fence.Carrier) error {
+	var hidden []quarantine.Hidden
+	for _, c := range carriers {
+		hidden = append(hidden, quarantine.Hidden{Place: c.Place, Class: c.Class, Count: c.N, Digest: c.Digest})
+	}
 	var accepted []quarantine.Acceptance
 	for _, d := range all {
 		if d.outcome == verdict.Accept {
 			accepted = append(accepted, quarantine.Acceptance{
 				Policy: d.policy, Proof: d.proof, Earlier: d.earlier, Time: s.server.o.Now(),
+				ID: s.msg.id, Hidden: hidden,
 			})
 		}
 	}

@@ -114,7 +114,7 @@ func (s *session) settle(ctx context.Context, m *milter.Modifier, c *verdict.Cas
 	// retry would be the first. From here on it is a repeat, so that mail which
 	// is lost on its way to the MTA comes again. Where another copy was first,
 	// this one is settled by that.
-	err = s.keep(ctx, all)
+	err = s.keep(ctx, all, e.carriers)
 	if errors.Is(err, quarantine.ErrRaced) {
 		return s.settle(ctx, m, c, all)
 	}

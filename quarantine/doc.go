@@ -11,6 +11,11 @@
 // [Store.Keep] adds it, which is one decision, for Keep fails if something came
 // in between.
 //
+// What an accepted message hides is kept beside the proof, in the same
+// transaction: a [Sighting] says how much of which class in which place, and has
+// a keyed hash by which the same text is known again. The text itself is not
+// handed to the package.
+//
 // The store is an embedded SQLite database in WAL mode with full
 // synchronisation. The daemon holds a [Store]; commands open a [Reader], which
 // works while the daemon runs and after it was killed.

@@ -193,6 +193,7 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*writer, error) 
 	}
 	for stmt, text := range map[**sql.Stmt]string{
 		&w.repeat: sqlRepeat, &w.fold: sqlFold, &w.insert: sqlInsert, &w.proof: sqlProof, &w.keepProof: sqlKeepProof,
+		&w.keepSighting: sqlKeepSighting,
 	} {
 		if *stmt, err = conn.PrepareContext(ctx, text); err != nil {
 			return nil, classify(err)

@@ -22,6 +22,9 @@ type Acceptance struct {
 	Proof   verdict.Proof     // what it rests on
 	Earlier []verdict.Earlier // what Earlier gave for it, and it was judged by
 	Time    time.Time
+
+	ID     string   // of the message; not read where it hides nothing
+	Hidden []Hidden // what it hides
 }
 
 // Earlier is what a mailbox accepted before of what a proof rests on, in the
@@ -55,7 +58,8 @@ func earlier(ctx context.Context, proof *sql.Stmt, policy string, p verdict.Proo
 	return all, nil
 }
 
-// Keep remembers acceptances, all or none, and returns when they are durable.
+// Keep remembers acceptances and what the messages hide, all or none, and
+// returns when that is durable.
 // The first acceptance of a signature stays; a repeat adds what is new of its
 // proof under the time of the first. ErrRaced says that the store no longer
 // has what one of them was judged by: nothing is kept, and it is to be judged
@@ -69,6 +73,9 @@ func (s *Store) Keep(ctx context.Context, all []Acceptance) error {
 	return s.writer.do(ctx, func(ctx context.Context) error {
 		for _, a := range all {
 			if err := s.writer.keep(ctx, a); err != nil {
+				return err
+			}
+			if err := s.writer.keepSightings(ctx, s.hashKey, a); err != nil {
 				return err
 			}
 		}
@@ -88,7 +95,7 @@ func (a Acceptance) check() error {
 	if len(a.Proof.Signatures) == 0 {
 		return ErrRecord
 	}
-	return nil
+	return a.checkHidden()
 }
 
 func (w *writer) keep(ctx context.Context, a Acceptance) error {

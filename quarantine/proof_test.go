@@ -321,5 +321,5 @@ func TestMigrated(t *testing.T) {
 	if got := fmt.Sprintf("%x", s.HashKey()); got != key {
 		t.Errorf("the key of the hashes is %s", got)
 	}
-	keep(t, s, acceptance("shopping", noon, proof(1, 1)))
+	keep(t, s, hiding("shopping", 1, hidden("html", "html-comment", 1, "a")))
 }

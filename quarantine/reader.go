@@ -87,15 +87,23 @@ type Filter struct {
 
 // List is the records that the filter chooses, the newest first.
 func (r *Reader) List(ctx context.Context, f Filter) ([]Record, error) {
-	since := int64(0)
-	if !f.Since.IsZero() {
-		since = f.Since.UnixMilli()
+	return r.records(ctx, sqlList, f.since(), f.Policy, string(f.Reason), f.limit())
+}
+
+// since is the filter's time in milliseconds since 1970.
+func (f Filter) since() int64 {
+	if f.Since.IsZero() {
+		return 0
 	}
-	limit := f.Limit
-	if limit <= 0 || limit > maxListed {
-		limit = maxListed
+	return f.Since.UnixMilli()
+}
+
+// limit is the most rows that the filter chooses.
+func (f Filter) limit() int {
+	if f.Limit <= 0 || f.Limit > maxListed {
+		return maxListed
 	}
-	return r.records(ctx, sqlList, since, f.Policy, string(f.Reason), limit)
+	return f.Limit
 }
 
 // Get is the records of an ID: one, or one for each mailbox that refused the

@@ -50,6 +50,19 @@ CREATE TABLE proof (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX proof_by_time ON proof (first);
+`, `
+CREATE TABLE sighting (
+	id     TEXT    NOT NULL CHECK (length(id) = 26),
+	policy TEXT    NOT NULL,
+	at     INTEGER NOT NULL, -- milliseconds since 1970, UTC
+	place  TEXT    NOT NULL,
+	class  TEXT    NOT NULL,
+	count  INTEGER NOT NULL CHECK (count > 0),
+	hash   TEXT    NOT NULL,
+	PRIMARY KEY (id, policy, place, class)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sighting_by_time ON sighting (at);
 `}
 
 const (
@@ -90,6 +103,17 @@ ON CONFLICT (name) DO UPDATE SET seen = max(seen, excluded.seen)`
 (SELECT policy, signature FROM proof WHERE first < ? ORDER BY first LIMIT ?)`
 	sqlOldestProofs = `DELETE FROM proof WHERE (policy, signature) IN
 (SELECT policy, signature FROM proof ORDER BY first LIMIT ?)`
+
+	sqlKeepSighting = `INSERT INTO sighting (` + sightingColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	sightingColumns = `id, policy, at, place, class, count, hash`
+	// An empty policy means any.
+	sqlSightings = `SELECT ` + sightingColumns + ` FROM sighting WHERE at >= ? AND (?2 = '' OR policy = ?2)
+ORDER BY at DESC, id DESC, policy, place, class LIMIT ?`
+	sqlCountSightings = `SELECT count(*) FROM sighting`
+	sqlSightingsUntil = `DELETE FROM sighting WHERE (id, policy, place, class) IN
+(SELECT id, policy, place, class FROM sighting WHERE at < ? ORDER BY at LIMIT ?)`
+	sqlOldestSightings = `DELETE FROM sighting WHERE (id, policy, place, class) IN
+(SELECT id, policy, place, class FROM sighting ORDER BY at LIMIT ?)`
 
 	sqlHashKey    = `SELECT value FROM meta WHERE name = 'hash-key'`
 	sqlSetHashKey = `INSERT INTO meta (name, value) VALUES ('hash-key', ?) ON CONFLICT (name) DO NOTHING`

@@ -95,14 +95,19 @@ func (w *writer) put(ctx context.Context, r *Record) error {
 	return classify(err)
 }
 
-// Purge deletes the records whose first time is before that one and returns
-// their number.
+// Purge deletes the records whose first time is before that one, and the
+// sightings of before it, and returns the number of records.
 func (s *Store) Purge(ctx context.Context, before time.Time) (int64, error) {
-	return s.deleteAll(ctx, sqlDeleteBefore, before.UnixMilli(), pruneBatch)
+	n, err := s.deleteAll(ctx, sqlDeleteBefore, before.UnixMilli(), pruneBatch)
+	if err != nil {
+		return n, err
+	}
+	_, err = s.deleteAll(ctx, sqlSightingsUntil, before.UnixMilli(), pruneBatch)
+	return n, err
 }
 
 // Prune deletes what is over the limits: records older than Keep, then the
-// oldest until Max are left; and of the proofs of accepted mail those that are
+// oldest until Max are left; the same of sightings; and of the proofs of accepted mail those that are
 // older than a year, then the oldest over a million. It returns the number of
 // records. It should run every few minutes: between two runs the store grows
 // as mail comes.
@@ -116,6 +121,9 @@ func (s *Store) Prune(ctx context.Context) (deleted int64, err error) {
 		n, err := s.deleteOver(ctx, sqlCount, sqlDeleteOldest, s.limits.Max)
 		deleted += n
 		if err != nil {
+			return deleted, err
+		}
+		if _, err := s.deleteOver(ctx, sqlCountSightings, sqlOldestSightings, s.limits.Max); err != nil {
 			return deleted, err
 		}
 	}

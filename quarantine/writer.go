@@ -19,7 +19,7 @@ type writer struct {
 	file os.FileInfo // of the database when it was opened
 	most int         // jobs of one transaction
 
-	repeat, fold, insert, proof, keepProof *sql.Stmt
+	repeat, fold, insert, proof, keepProof, keepSighting *sql.Stmt
 
 	jobs    chan job
 	quit    chan struct{} // closed to stop the goroutine
@@ -169,7 +169,7 @@ func (w *writer) moved() error {
 func (w *writer) close() error {
 	close(w.quit)
 	<-w.stopped
-	for _, s := range []*sql.Stmt{w.repeat, w.fold, w.insert, w.proof, w.keepProof} {
+	for _, s := range []*sql.Stmt{w.repeat, w.fold, w.insert, w.proof, w.keepProof, w.keepSighting} {
 		s.Close()
 	}
 	w.conn.Close()

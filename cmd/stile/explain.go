@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
+	"stile/fence"
 	"stile/verdict"
 )
 
@@ -13,7 +15,8 @@ type explainCmd struct {
 
 func (*explainCmd) Help() string {
 	return `Prints each condition of the verdict in its order, with pass, fail, not reached or
-not applied, and what can be done about the one that decided.
+not applied, and what can be done about the one that decided; of accepted mail also
+its flags, and what it hides by class and place (doc/hidden.md).
 
 Example:
 
@@ -43,8 +46,15 @@ type explainLine struct {
 	Address    string              `json:"address"`
 	Signer     verdict.SignerClass `json:"signer"` // of misaligned mail, else ""
 	Flags      []verdict.Flag      `json:"flags"`
+	Hidden     []hiddenLine        `json:"hidden"` // what accepted mail hides
 	Conditions []conditionLine     `json:"conditions"`
 	Help       string              `json:"help"`
+}
+
+type hiddenLine struct {
+	Place string `json:"place"`
+	Class string `json:"class"`
+	Count int    `json:"count"`
 }
 
 func (c *explainCmd) Run(a *app) error {
@@ -64,11 +74,18 @@ func (c *explainCmd) Run(a *app) error {
 func (c *explainCmd) report(a *app, j judged, p *verdict.Policy) error {
 	out := explainLine{
 		File: j.file, Verdict: j.verdict.Outcome(), Reason: j.verdict.Reason(), Address: j.claim.Reduced(),
-		Flags: []verdict.Flag{}, Conditions: conditions(j.verdict, p), Help: help(j),
+		Flags: []verdict.Flag{}, Hidden: []hiddenLine{}, Conditions: conditions(j.verdict, p), Help: help(j),
 	}
 	if m := j.verdict.Accepted(); m != nil {
 		out.Address = m.Entry()
 		out.Flags = append(out.Flags, m.Flags()...)
+		r, err := fence.Render(m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.file, err)
+		}
+		for _, one := range r.Carriers {
+			out.Hidden = append(out.Hidden, hiddenLine{one.Place, one.Class, one.N})
+		}
 	}
 	if out.Reason == verdict.Misaligned {
 		out.Signer = j.signer
@@ -86,6 +103,9 @@ func (c *explainCmd) report(a *app, j judged, p *verdict.Policy) error {
 	}
 	for _, f := range out.Flags {
 		a.print("  flag         %s", f)
+	}
+	for _, h := range out.Hidden {
+		a.print("  hidden       %s in %s: %d", h.Class, h.Place, h.Count)
 	}
 	if out.Signer != "" {
 		a.print("  signer       %s", out.Signer)

@@ -70,7 +70,8 @@ func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// fillStore is "store": it makes the store of stile.toml with three records.
+// fillStore is "store": it makes the store of stile.toml with three records, and two
+// sightings of one accepted message.
 func fillStore(ts *testscript.TestScript, neg bool, args []string) {
 	ctx := context.Background()
 	s, err := quarantine.Open(ctx, "sqlite:"+ts.MkAbs("quarantine.db"), quarantine.Limits{})
@@ -87,6 +88,14 @@ func fillStore(ts *testscript.TestScript, neg bool, args []string) {
 		_, err := s.Add(ctx, r)
 		ts.Check(err)
 	}
+	ts.Check(s.Keep(ctx, []quarantine.Acceptance{{
+		Policy: "shopping", Time: time.Date(2026, 11, 29, 13, 0, 0, 0, time.UTC), ID: "01K6ZV3M5T8Q2W4X6Y7Z9ABCE0",
+		Proof: verdict.Proof{Signatures: [][32]byte{{1}}},
+		Hidden: []quarantine.Hidden{
+			{Place: "html", Class: "html-comment", Count: 3, Digest: [32]byte{1}},
+			{Place: "body", Class: "bad-encoding", Count: 1},
+		},
+	}}))
 	ts.Check(s.Close())
 }
 

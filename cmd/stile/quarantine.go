@@ -17,6 +17,8 @@ type quarantineCmd struct {
 	Show  quarantineShowCmd  `cmd:"" help:"Print the records of one message."`
 	Stats quarantineStatsCmd `cmd:"" help:"Count the records by mailbox and code."`
 	Purge quarantinePurgeCmd `cmd:"" help:"Delete records."`
+
+	Sightings quarantineSightingsCmd `cmd:"" help:"Print what accepted messages hid, newest first."`
 }
 
 // reader opens the config's store for reading.
@@ -115,14 +117,21 @@ func (c *quarantineListCmd) filter() (quarantine.Filter, error) {
 	if c.Limit < 0 {
 		return f, errors.New("--limit: a number below zero")
 	}
-	if c.Since != "" {
-		since, err := time.Parse(time.RFC3339, c.Since)
-		if err != nil {
-			return f, fmt.Errorf("--since: %q is no RFC 3339 time; write it as 2026-11-30T20:57:13Z", c.Since)
-		}
-		f.Since = since
+	var err error
+	f.Since, err = since(c.Since)
+	return f, err
+}
+
+// since reads the value of --since.
+func since(value string) (time.Time, error) {
+	if value == "" {
+		return time.Time{}, nil
 	}
-	return f, nil
+	t, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return t, fmt.Errorf("--since: %q is no RFC 3339 time; write it as 2026-11-30T20:57:13Z", value)
+	}
+	return t, nil
 }
 
 func dash(s string) string {
@@ -243,7 +252,7 @@ type quarantinePurgeCmd struct {
 
 func (*quarantinePurgeCmd) Help() string {
 	return `Deletes records for good. stile deletes those over records.keep and records.max by
-itself.
+itself. Sightings go with the records of their time.
 
 Example:
 
