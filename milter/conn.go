@@ -83,6 +83,12 @@ func (c *conn) next() bool {
 		return false
 	}
 	c.replies.command = code
+	// The library keeps each field that it is given, of every message of the
+	// connection: it is given them as pieces of a body, which it passes on.
+	c.session.field = code == milter.CodeHeader
+	if c.session.field {
+		c.frame[4] = byte(milter.CodeBody)
+	}
 	c.unread = c.frame
 	return true
 }

@@ -96,9 +96,9 @@ type rude struct {
 func (r rude) Connect(string, string, uint16, net.IP, *milter.Modifier) (milter.Response, error) {
 	return r.answer, nil
 }
-func (r rude) Helo(string, *milter.Modifier) (milter.Response, error)           { return r.answer, nil }
-func (r rude) MailFrom(string, *milter.Modifier) (milter.Response, error)       { return r.answer, nil }
-func (r rude) Header(string, string, *milter.Modifier) (milter.Response, error) { return r.answer, nil }
+func (r rude) Helo(string, *milter.Modifier) (milter.Response, error)      { return r.answer, nil }
+func (r rude) MailFrom(string, *milter.Modifier) (milter.Response, error)  { return r.answer, nil }
+func (r rude) BodyChunk([]byte, *milter.Modifier) (milter.Response, error) { return r.answer, nil }
 func (r rude) Headers(textproto.MIMEHeader, *milter.Modifier) (milter.Response, error) {
 	return r.answer, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/textproto"
+	"strings"
 
 	"github.com/emersion/go-milter"
 
@@ -38,6 +39,7 @@ type session struct {
 	client    string // the SMTP client's address, or ""
 	simulated bool   // the MTA plays the session for mail that came otherwise
 	msg       message
+	field     bool // the piece of a body that comes next is a field
 }
 
 var _ milter.Milter = (*session)(nil)
@@ -208,20 +210,25 @@ func (s *session) RcptTo(argument string, m *milter.Modifier) (milter.Response, 
 	})
 }
 
-// Header takes one field.
-func (s *session) Header(name, value string, _ *milter.Modifier) (milter.Response, error) {
+// Header is not called: see BodyChunk.
+func (s *session) Header(string, string, *milter.Modifier) (milter.Response, error) {
+	return s.handle(s.spoilOrder)
+}
+
+// header takes one field, its name and its value each ended by NUL.
+func (s *session) header(data []byte) (milter.Response, error) {
+	name, value, _ := strings.Cut(strings.TrimSuffix(string(data), "\x00"), "\x00")
 	return s.handle(func() milter.Response {
 		if s.state != recipients && s.state != inHeader {
 			return s.spoilOrder()
 		}
 		s.state = inHeader
-		s.spoil(s.msg.addField(name, value))
+		s.spoil(s.msg.addField(strings.Clone(name), value))
 		return milter.RespContinue
 	})
 }
 
-// Headers takes the header's end. The library's own map of it is not read: it
-// has neither order nor exact bytes, and keeps fields of the message before.
+// Headers takes the header's end.
 func (s *session) Headers(textproto.MIMEHeader, *milter.Modifier) (milter.Response, error) {
 	return s.handle(func() milter.Response {
 		if s.state != recipients && s.state != inHeader {
@@ -233,8 +240,11 @@ func (s *session) Headers(textproto.MIMEHeader, *milter.Modifier) (milter.Respon
 	})
 }
 
-// BodyChunk takes a piece of the body.
+// BodyChunk takes a piece of the body, or a field that came as one.
 func (s *session) BodyChunk(chunk []byte, _ *milter.Modifier) (milter.Response, error) {
+	if s.field {
+		return s.header(chunk)
+	}
 	return s.handle(func() milter.Response {
 		if s.state != inBody {
 			return s.outOfOrder()
