@@ -23,7 +23,7 @@ type key struct {
 
 var topKeys = []key{
 	{name: "listen", kind: kindText, def: `"unix:/var/spool/postfix/stile/stile.sock"`,
-		doc:  "Where Postfix reaches stile: unix:/path, inet:127.0.0.1:8891, or systemd for a\nsocket that systemd hands over.",
+		doc:  "Where Postfix reaches stile: unix:/path, inet:127.0.0.1:8891, or systemd for\nwhatever socket systemd hands over. One at that path is taken over as well.",
 		want: `listen = "unix:/path/of/socket", "inet:127.0.0.1:8891" or "systemd"`,
 		set:  setListen},
 	{name: "metrics", kind: kindText, def: `"127.0.0.1:9891"`,

@@ -23,6 +23,10 @@ func listen(at config.Endpoint) (net.Listener, error) {
 	case "systemd":
 		return inherit()
 	case "unix":
+		// A socket unit may hold this very socket.
+		if handedSockets() {
+			return inheritAt(at.Address)
+		}
 		return listenUnix(at.Address)
 	default:
 		return listenTCP("listen", at.Address)
@@ -83,10 +87,25 @@ func clear(path string) error {
 // firstInherited is SD_LISTEN_FDS_START of sd_listen_fds(3).
 const firstInherited = 3
 
+// handedSockets reports whether systemd hands sockets over to this process. The
+// variables are inherited by children, for whom they are not meant.
+func handedSockets() bool { return os.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) }
+
+// inheritAt is inherit of the socket at that path and no other.
+func inheritAt(path string) (net.Listener, error) {
+	ln, err := inherit()
+	if err != nil {
+		return nil, err
+	}
+	if at := ln.Addr().String(); at != path {
+		return nil, errors.Join(fmt.Errorf("listen: systemd handed over %s, and the config says %s", at, path), ln.Close())
+	}
+	return ln, nil
+}
+
 // inherit takes the one socket that systemd hands over.
 func inherit() (net.Listener, error) {
-	// The variables are inherited by children, for whom the sockets are not meant.
-	if os.Getenv("LISTEN_PID") != strconv.Itoa(os.Getpid()) {
+	if !handedSockets() {
 		return nil, errors.New("listen: systemd handed no socket over to this process")
 	}
 	if os.Getenv("LISTEN_FDS") != "1" {

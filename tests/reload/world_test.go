@@ -47,8 +47,14 @@ var key = sync.OnceValue(func() *rig.Key {
 	return k
 })
 
-// begin starts a rig and the daemon in it.
+// begin starts a rig and the daemon in it, with listen = "systemd".
 func begin(t *testing.T) *world {
+	t.Helper()
+	return beginAt(t, func(string) string { return "systemd" })
+}
+
+// beginAt is begin with what listen makes of the socket's path.
+func beginAt(t *testing.T, listen func(path string) string) *world {
 	t.Helper()
 	t.Parallel() // much of a test is waiting
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -62,7 +68,7 @@ func begin(t *testing.T) *world {
 	w.manager, err = manage(r.Stile)
 	w.do(err)
 	w.DNS.SetTXT("s1._domainkey.example.org", key().Record)
-	w.edit(`"unix:`+r.Stile.Socket+`"`, `"systemd"`)
+	w.edit(`"unix:`+r.Stile.Socket+`"`, `"`+listen(r.Stile.Socket)+`"`)
 	w.do(os.WriteFile(w.senders, []byte(friend+"\n"), 0o644))
 	w.do(w.Stile.Start(ctx))
 	_, err = w.States.Wait(ctx, 0, "READY=1")
