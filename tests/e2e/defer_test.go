@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -34,7 +33,7 @@ func testDNSFails(t *testing.T) {
 // for its own and nobody else's for it. What waits too long is deferred.
 func testDNSSlow(t *testing.T) {
 	w := begin(t, "")
-	const n = 8
+	const n = 4
 	var waiting []string
 	for i, subject := range subjects(n) {
 		name := fmt.Sprintf("slow%d", i)
@@ -51,8 +50,13 @@ func testDNSSlow(t *testing.T) {
 	w.settled(w.send(stranger, letter(stranger, desk, "hello", "hello\r\n"), desk).Data)
 	w.empty("shopping")
 	w.DNS.SetMood(rig.Answering)
-	for r := range answers {
-		w.settled(r)
+	for range n {
+		one := <-answers
+		// On a machine that is busy elsewhere its time may be over by now.
+		if one.Code == 451 {
+			one.Reply = w.send(friend, one.raw, shopping).Data
+		}
+		w.settled(one.Reply)
 	}
 	w.sum(n+2, 0)
 	if w.delivered != n+1 {
@@ -69,23 +73,27 @@ func testDNSSlow(t *testing.T) {
 	w.sum(n+3, 0)
 }
 
-// sendAtOnce sends each message, over a connection of its own, all at once. The
-// channel has the answers to their ends and is closed behind the last.
-func (w *world) sendAtOnce(all []string, to ...string) <-chan rig.Reply {
+// answer is what became of a message.
+type answer struct {
+	rig.Reply // to its end
+	raw       string
+}
+
+// sendAtOnce sends each message over a connection of its own, all at once. The
+// channel takes all answers.
+func (w *world) sendAtOnce(all []string, to ...string) <-chan answer {
 	w.t.Helper()
-	answers := make(chan rig.Reply, len(all))
-	var sending sync.WaitGroup
-	for _, raw := range all {
-		c := w.dial()
-		sending.Go(func() {
-			r, _ := c.Send(friend, to, raw) // a failed send has code 0
-			answers <- r.Data
-		})
+	answers := make(chan answer, len(all))
+	clients := make([]*rig.Client, len(all))
+	for i := range all {
+		clients[i] = w.dial()
 	}
-	go func() {
-		sending.Wait()
-		close(answers)
-	}()
+	for i, raw := range all {
+		go func() {
+			r, _ := clients[i].Send(friend, to, raw) // a failed send has code 0
+			answers <- answer{r.Data, raw}
+		}()
+	}
 	return answers
 }
 
@@ -113,7 +121,7 @@ func testStoreLocked(t *testing.T) {
 	unlock := w.lockStore()
 	both := w.sendAtOnce([]string{w.good("groceries")}, shopping, desk)
 	o.sendEach("locked")
-	w.want(451, <-both)
+	w.want(451, (<-both).Reply)
 	o.sum(2)
 	unlock()
 	o.retry()
