@@ -65,16 +65,19 @@ func run(match string, again bool, workers int) (faults int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	chosen, err := choose(all, match, again)
+	if err != nil {
+		return 0, err
+	}
 	for _, b := range tests {
+		if !slices.ContainsFunc(chosen, b.judges) {
+			continue
+		}
 		if err := b.survey(root, dir); err != nil {
 			return 0, err
 		}
 	}
 	fmt.Fprintf(os.Stderr, "%d mutations; surveyed in %.0f s\n", len(all), time.Since(start).Seconds())
-	chosen, err := choose(all, match, again)
-	if err != nil {
-		return 0, err
-	}
 	r := &runner{root: root, binaries: tests, known: map[string]map[*test]int{}, outcomes: map[*mutant]outcome{}}
 	mode := os.O_APPEND
 	if !again {

@@ -117,10 +117,9 @@ const firstRun = 60 * time.Millisecond
 // runs are the tests that reach a mutation, those of one process together.
 func (r *runner) runs(m *mutant) (runs [][]*test) {
 	var reach []*test
-	own := filepath.Dir(m.file)
 	for _, b := range r.binaries {
 		for _, t := range b.tests {
-			if t.sites[m.site] && (b.folder == own || b.folder == corpus) {
+			if t.sites[m.site] && b.judges(m) {
 				reach = append(reach, t)
 			}
 		}
@@ -145,6 +144,11 @@ func (r *runner) runs(m *mutant) (runs [][]*test) {
 		reach = reach[n:]
 	}
 	return runs
+}
+
+// judges reports whether the binary's tests are among those of a mutation.
+func (b *binary) judges(m *mutant) bool {
+	return b.folder == corpus || b.folder == filepath.Dir(m.file)
 }
 
 // try turns a mutation on and runs the tests that reach it.
