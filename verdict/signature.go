@@ -101,9 +101,10 @@ func (s *signature) when(header []Field) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseDate reads the value of a Date field (RFC 5322, 3.3).
+// parseDate reads the value of a Date field (RFC 5322, 3.3), whose parts any
+// white space keeps apart.
 func parseDate(value string) (time.Time, bool) {
-	t, err := mail.ParseDate(strings.Trim(unfold(value), " \t"))
+	t, err := mail.ParseDate(Relaxed(value))
 	return t.UTC(), err == nil
 }
 
