@@ -90,6 +90,15 @@ func shapes() []shape {
 		body("folded headers of parts", mixed, func(n int) string {
 			return filled("--b\r\nContent-Type: text/plain"+filled("\r\n ;", 60_000)+"\r\n\r\nx\r\n", n)
 		}),
+		fieldsOfParts("encoded words", " =?gb18030?q?a?="),
+		fieldsOfParts("encoded words of ISO-2022-JP", " =?iso-2022-jp?q?a?="),
+		fieldsOfParts("encoded words of Big5", " =?big5?b?YQ==?="),
+		fieldsOfParts("words that are none", " \u6f22\u5b571"),
+		fieldsOfParts("letters", " \u0e01\u00e91"),
+		fieldsOfParts("invisible characters", "\u200b"),
+		body("names of parts", mixed, func(n int) string {
+			return filled("--b\r\nContent-Type: image/png; name=\""+strings.Repeat(" =?gb18030?q?a?=", 3000)+"\"\r\n\r\nx\r\n", n)
+		}),
 		body("comments", mixed, func(n int) string { return filled("--b\r\nContent-Type: "+filled("(", 30_000)+"\r\n\r\nx\r\n", n) }),
 		bare(body("closers", "", func(n int) string {
 			var b strings.Builder
@@ -150,6 +159,17 @@ func shapes() []shape {
 		encoded("quoted, CR", "quoted-printable", " \r"),
 
 		body("HTML", "Content-Type: text/html\r\n", func(n int) string { return filled("<p style='display:none'>x<!-- y --><img alt=z>", n) }),
+		body("HTML, styles", "Content-Type: text/html\r\n", func(n int) string {
+			return filled("<p style='\\64 isplay:none/**/;color:#fff;background:rgb(1,2,3)'>", n)
+		}),
+		body("HTML, invisible characters", "Content-Type: text/html\r\n", func(n int) string { return filled("\u200b\U000e0041", n) }),
+		body("HTML, hidden text", "Content-Type: text/html\r\n", func(n int) string { return "<div hidden>" + filled("<p>\u200bx</p>", n) }),
+		body("calendar, invisible characters", "Content-Type: text/calendar\r\n", func(n int) string { return filled("NOTE:\u200b\u200b\r\n", n) }),
+		body("preamble", mixed, func(n int) string { return filled("\u200b x\r\n", n) }),
+		body("epilogue", mixed, func(n int) string { return "--b\r\n\r\nx\r\n--b--\r\n" + filled("\u200b\xff x\r\n", n) }),
+		body("text parts that are not shown", "Content-Type: multipart/alternative; boundary=b\r\n", func(n int) string {
+			return "--b\r\n\r\nx\r\n--b\r\nContent-Type: text/plain; charset=iso-2022-jp\r\n\r\n" + filled("\x1b", n)
+		}),
 		body("HTML, open tags", "Content-Type: text/html\r\n", func(n int) string { return filled("<", n) }),
 		body("HTML, open comments", "Content-Type: text/html\r\n", func(n int) string { return filled("<!--", n) }),
 		body("HTML, one tag", "Content-Type: text/html\r\n", func(n int) string { return "<p " + filled("a=b ", n) }),
@@ -210,6 +230,13 @@ func shapes() []shape {
 			return signed.Spec{Header: toUs + strings.Repeat("Auto-Submitted: "+filled("(", 60_000)+"\r\n", 4)}
 		}},
 	}
+}
+
+// fieldsOfParts is a shape whose parts have a field of s over and over.
+func fieldsOfParts(name, s string) shape {
+	return body("fields of parts, "+name, mixed, func(n int) string {
+		return filled("--b\r\nX-A:"+strings.Repeat(s, 60_000/len(s))+"\r\n\r\nx\r\n", n)
+	})
 }
 
 // header is a shape of which only the header is odd. Its body is small: what a
