@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ func Audit(ctx context.Context, o Options) ([]Finding, error) {
 		o.Synchronised = synchronised
 	}
 	a := newAudit(ctx, o, pf)
+	if os.Geteuid() != 0 {
+		a.add("unprivileged", nil, "stile doctor does not run as root")
+	}
 	a.wiring()
 	a.tables()
 	a.addresses()
@@ -108,9 +112,11 @@ func (a *audit) addAt(id string, s *service, v vars, what string) {
 
 // command fills a kind's command in.
 func (a *audit) command(text string, s *service, v vars) string {
+	var pairs []string
 	for name, value := range v {
-		text = strings.ReplaceAll(text, "{"+name+"}", shellQuoted(value))
+		pairs = append(pairs, "{"+name+"}", shellQuoted(value))
 	}
+	text = strings.NewReplacer(pairs...).Replace(text)
 	verb, rest, _ := strings.Cut(text, " ")
 	if verb != "postconf" {
 		return text

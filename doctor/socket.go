@@ -27,6 +27,9 @@ func (a *audit) socket() {
 		a.add("socket-missing", nil, "there is no "+path)
 		return
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return // see unprivileged
+	}
 	if err != nil || info.Mode().Type() != fs.ModeSocket {
 		a.add("socket-missing", nil, path+" is no socket that can be looked at")
 		return

@@ -247,6 +247,10 @@ var kinds = []kind{
 		mend:  []string{"timedatectl set-ntp true"}},
 
 	// Worth knowing.
+	{id: "unprivileged", severity: Note,
+		title: "The audit was not made by root.",
+		why:   "Sockets, tables and folders that this account may not see were not looked at.",
+		mend:  []string{"sudo stile doctor"}},
 	{id: "resolver-open", severity: Note,
 		title: "A name server does not validate (DNSSEC).",
 		why:   "Whoever can forge its answers can forge a sender's key. A validating one on this host makes that harder.",

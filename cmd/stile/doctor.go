@@ -144,7 +144,7 @@ func (*doctorCmd) summary(found []doctor.Finding) string {
 	for _, f := range found {
 		counts[f.Severity]++
 	}
-	return fmt.Sprintf("%d let mail round, %d may lose or delay mail, %d notes; after a change of Postfix's config: postfix reload",
+	return fmt.Sprintf("bypass %d, loss %d, note %d; after a change of Postfix's config: postfix reload",
 		counts[doctor.Bypass], counts[doctor.Loss], counts[doctor.Note])
 }
 

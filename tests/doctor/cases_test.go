@@ -71,6 +71,9 @@ var cases = []broken{
 		s.edit(`address = "errands@agents.example"`, "address = \"errands@agents.example\"\naliases = [\"other@agents.example\"]")
 		s.set("transport_maps = inline:{ other@agents.example=virtual: }, regexp:$config_directory/stile_transport")
 	}},
+	{name: "gate-without-stile", wiring: "a", want: "smtpd-without-stile",
+		also:  []string{"pickup-without-stile", "bounces-unfiltered", "alias-unlisted", "bare-newline", "unauth-pipelining", "message-size"},
+		spoil: func(s *site) { s.gate("smtpd_milters=") }},
 	{name: "gate-fallback", wiring: "a", spoil: func(s *site) { s.option("stile/unix/smtp_fallback_relay=[192.0.2.1]") }},
 	{name: "gate-loop", wiring: "a", spoil: func(s *site) { s.gate("content_filter=") }},
 	{name: "gate-milters-off", wiring: "a", want: "milters-off", spoil: func(s *site) {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func TestBroken(t *testing.T) {
 
 // TestEveryKind holds that each finding there can be is shown to be found.
 func TestEveryKind(t *testing.T) {
-	shown := map[string]bool{}
+	shown := map[string]bool{"unprivileged": true} // by TestCommand
 	for _, c := range cases {
 		shown[c.name], shown[c.want] = true, true
 	}
@@ -140,8 +141,10 @@ func TestCommand(t *testing.T) {
 	t.Cleanup(func() { must(t, clean()) })
 	w := newWorld(t, "b")
 	s := w.site(t)
+	var as *syscall.SysProcAttr
 	command := func(args ...string) (string, int) {
 		cmd := exec.CommandContext(ctx, bin, append([]string{"doctor", "-c", s.path("stile.toml"), "--postfix", s.etc}, args...)...)
+		cmd.SysProcAttr = as
 		out, err := cmd.Output()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
@@ -171,6 +174,11 @@ func TestCommand(t *testing.T) {
 	if text, _ := command("--text"); strings.ContainsRune(text, 0x1b) || !strings.Contains(text, `\u{1B}`) {
 		t.Errorf("%q", text)
 	}
+	as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if out, code := command(); code != 1 || !strings.Contains(out, `"id":"unprivileged"`) || strings.Contains(out, `"id":"socket-missing"`) {
+		t.Errorf("not root: exit %d: %s", code, out)
+	}
+	as = nil
 	if _, code := command("--postfix", "/nonexistent"); code != 2 {
 		t.Errorf("no Postfix: exit %d", code)
 	}
