@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stile/milter"
 	"stile/quarantine"
 )
 
@@ -108,8 +107,8 @@ func tellAlive(ctx context.Context, log *slog.Logger, every time.Duration, live 
 var errStuck = errors.New("no connections are taken")
 
 // live reports what keeps stile from judging mail that a restart may mend.
-func live(ctx context.Context, server *milter.Server, store *quarantine.Store) error {
-	if !server.Alive() {
+func live(ctx context.Context, taking func() bool, store *quarantine.Store) error {
+	if !taking() {
 		return errStuck
 	}
 	return store.Ready(ctx)

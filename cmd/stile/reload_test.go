@@ -2,8 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"errors"
+	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,6 +16,7 @@ import (
 	"time"
 
 	"stile/config"
+	"stile/quarantine"
 )
 
 // hangUp sends SIGHUP to this process, whose "serve" takes it.
@@ -234,6 +239,58 @@ func TestManagerIsTold(t *testing.T) {
 	}
 }
 
+// While stile does not live the manager hears nothing.
+func TestNoSignOfLife(t *testing.T) {
+	conn := manager(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tellAlive(ctx, slog.New(slog.DiscardHandler), time.Millisecond, func(context.Context) error {
+			if asked++; asked < 3 {
+				return errStuck
+			}
+			return nil
+		})
+	}()
+	if got := heardAny(t, conn); got != stateAlive {
+		t.Errorf("it hears %q", got)
+	}
+	cancel()
+	<-ended
+	if asked < 3 {
+		t.Errorf("it heard of life after %d questions", asked)
+	}
+}
+
+// stile lives while it takes connections and its store takes records.
+func TestLive(t *testing.T) {
+	dir := t.TempDir()
+	store, err := quarantine.Open(t.Context(), "sqlite:"+filepath.Join(dir, "quarantine.db"), quarantine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taking, stuck := func() bool { return true }, func() bool { return false }
+	if err := live(t.Context(), taking, store); err != nil {
+		t.Errorf("it lives, but: %v", err)
+	}
+	if err := live(t.Context(), stuck, store); !errors.Is(err, errStuck) {
+		t.Errorf("it is stuck, but: %v", err)
+	}
+	// Its answer holds for some seconds, so another one is asked.
+	other, err := quarantine.Open(t.Context(), "sqlite:"+filepath.Join(dir, "other.db"), quarantine.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(store.Close(), other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := live(t.Context(), taking, other); err == nil {
+		t.Error("its store takes no record, and it is said to live")
+	}
+}
+
 // A watchdog of another process is not ours.
 func TestWatchdog(t *testing.T) {
 	for _, x := range []struct {
@@ -269,4 +326,42 @@ func TestCredential(t *testing.T) {
 	}
 	log, exit := started(t, path)
 	stopped(t, log, exit)
+}
+
+// A config that names the very socket that systemd hands over takes it; one that
+// names another does not listen beside it.
+func TestTakesOver(t *testing.T) {
+	const child = "STILE_TEST_LISTEN"
+	if path := os.Getenv(child); path != "" {
+		ln, err := listen(config.Endpoint{Network: "unix", Address: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln.Close()
+		return
+	}
+	path := filepath.Join(t.TempDir(), "s")
+	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	socket, err := ln.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	for named, taken := range map[string]bool{path: true, path + "2": false} {
+		// A shell knows the id of the process that it becomes.
+		cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ exec "$0" -test.run='^TestTakesOver$'`, os.Args[0])
+		cmd.Env = append(os.Environ(), "LISTEN_FDS=1", child+"="+named)
+		cmd.ExtraFiles = []*os.File{socket}
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != taken {
+			t.Errorf("%s: %v\n%s", filepath.Base(named), err, out)
+		}
+	}
+	if _, err := os.Lstat(path + "2"); err == nil {
+		t.Error("another socket was made")
+	}
 }

@@ -124,7 +124,7 @@ func serve(ctx context.Context, r *reloader) (err error) {
 	defer prune(ctx, store, evidence, log)()
 	r.server, r.count = server, count
 	defer r.run(ctx)()
-	defer tellManager(ctx, log, func(ctx context.Context) error { return live(ctx, server, store) })()
+	defer tellManager(ctx, log, func(ctx context.Context) error { return live(ctx, server.Alive, store) })()
 	err = server.Serve(ctx, ln)
 	log.Info("stopped")
 	return err
