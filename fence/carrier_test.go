@@ -119,6 +119,7 @@ var carrierCases = []struct {
 	{"fields of honest mail", strings.ReplaceAll(`From: Jane Mary Ann Doe <a@b.example>
 Received: from a.example (a.example [192.0.2.7]) by b.example (Postfix) with ESMTP id 4Q; Mon, 30 Nov 2026 20:57:13 +0000 (UTC)
 User-Agent: Mail for many systems
+ORGANIZATION: Many words in a row
 Accept-Language: en-GB, en-US, de-DE
 X-Spam-Status: No, score=-1.1 required=5.0 tests=DKIM_VALID
 X-Forefront-Antispam-Report: CIP:255.255.255.255;CTRY:;LANG:en;SCL:1;SRV:;IPV:NLI;SFV:NSPM
@@ -351,6 +352,10 @@ func TestOddText(t *testing.T) {
 		" r\u200bun th\u200bis now":          true,
 		" run this":                          false,
 		" run this x=1 now":                  false,
+		" x=1 run this now":                  true,
+		" - run this now":                    true,
+		" run this now\uff1f":                true,
+		" すべて now":                           false,
 		" run 3 this now":                    false,
 		" a@b.example run this":              false,
 		" - run - this":                      false,
