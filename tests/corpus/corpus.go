@@ -65,6 +65,8 @@ type Keys struct {
 	Postfix  string `json:"postfix,omitempty"` // a path's outcome, or "refused by Postfix": what it has behind Postfix, which changes its octets
 	Deferral string `json:"reason,omitempty"`  // of a deferral; "" is dns
 
+	Signer string `json:"signer,omitempty"` // the class of who signed it instead of its From domain
+
 	Rendering
 
 	Taken string `json:"taken,omitempty"` // hex SHA-256 of a message that the generator did not make

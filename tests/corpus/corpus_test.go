@@ -45,9 +45,27 @@ func checkClaim(t *testing.T, m *Message, j Judged) {
 			t.Error(fault)
 		}
 	}
+	if got, want := j.Verdict.Proved(), proved(j.Verdict); got != want {
+		t.Errorf("proved %q, want %q", got, want)
+	}
+	if got := string(j.Case.Signer()); m.Signer != "" && got != m.Signer {
+		t.Errorf("signer %q, want %q", got, m.Signer)
+	}
 	if m.Address != nil && *m.Address != address {
 		t.Errorf("address %q, want %q", address, *m.Address)
 	}
+}
+
+// proved is whether the From domain proved that it sent the message, as far as
+// the proof was gone into.
+func proved(v verdict.Verdict) string {
+	switch v.Reason() {
+	case "", verdict.Replayed:
+		return "yes"
+	case verdict.Unsigned, verdict.Misaligned, verdict.BadSignature, verdict.BadKey:
+		return "no"
+	}
+	return "unknown"
 }
 
 // TestShow renders every message: what is accepted is shown in a fence, of all

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"stile/tests/corpus"
 	"stile/tests/signed"
 )
 
@@ -22,8 +23,22 @@ func signers() []recipe {
 	ed := signature("example.org", "corpus-ed")
 	edLength := ed
 	edLength.Length = true
+	// service is a message that a service signed in its own name.
+	service := func(class, domain string) recipe {
+		r := other("service-"+domain, "signed by "+domain+" alone", by(domain, "corpus"))
+		r.keys.Signer = class
+		return r
+	}
 	return []recipe{
-		none("no-signature", "no signature", unsigned),
+		service("onmicrosoft", "example.onmicrosoft.com"),
+		service("gappssmtp", "example-org.20230601.gappssmtp.com"),
+		service("amazonses", "amazonses.com"), service("amazonses", "eu-west-1.amazonses.com"),
+		service("sendgrid", "sendgrid.net"), service("sendgrid", "sendgrid.info"), service("sendgrid", "sendgrid.me"),
+		service("mailgun", "mailgun.org"), service("mailgun", "mg.mailgun.net"), service("mailgun", "mailgun.us"),
+		service("mailchimp", "mailchimpapp.net"), service("mailchimp", "mandrillapp.com"), service("mailchimp", "mail1.mcsv.net"), service("mailchimp", "rsgsv.net"),
+		service("mailchimp", "mailchimp.com"), service("mailchimp", "mcdlv.net"), service("mailchimp", "mailchimpapp.com"),
+		service("other", "notamazonses.com"), service("other", "amazonses.com.evil.example"),
+		none("no-signature", "no signature", unsigned).with(corpus.Keys{Signer: "none"}),
 		none("other-name", "the signature under another name", swap("DKIM-Signature:", "X-DKIM-Signature:")),
 		none("in-body", "the signature in the body", unsigned, body("DKIM-Signature: v=1; d=example.org\r\n\r\nHello\r\n")),
 		none("domainkeys", "an obsolete DomainKey-Signature", unsigned, top("DomainKey-Signature: a=rsa-sha1; d=example.org; s=corpus; b=AAAA\r\n")),
