@@ -44,6 +44,7 @@ func fields() []recipe {
 		bad("blank-fold-last", "a continuation of SP and TAB at the end of a field", "some end the header there", add("X-Fold: a\r\n \t ")),
 		bad("blank-fold-signed", "a blank continuation in the signed Subject", "what stands behind it is Subject for one reader and body for another", set("Subject", "Weekly\r\n \r\n numbers")),
 		bad("fold-bare-lf", "a fold that ends in LF alone", "a line end for some, an octet for others", top("X-Fold: a\n b\r\n")).with(mended),
+		bad("lf-and-one-crlf", "line ends that are LF but for one, far behind", "one CR LF makes each LF a bare one", body(strings.Repeat("x", 33000)+"\r\n"), late(lfButOne)).with(cutBelow),
 		bad("injected-lf", "a field behind a bare LF", "a second field for some", set("Subject", "Weekly numbers\nReply-To: eve@evil.example")).with(cutBelow),
 		bad("injected-cr", "a field behind a bare CR", "a second field for some", set("Subject", "Weekly numbers\rReply-To: eve@evil.example")).with(corpus.Keys{Postfix: "refuse/bad-signature"}),
 
@@ -56,6 +57,17 @@ func fields() []recipe {
 		good("fold-tab", "a fold with TAB", "a fold is CRLF and SP or TAB", set("Subject", "Weekly\r\n\tnumbers")),
 		good("resent", "Resent-From and Resent-Sender of another", "trace fields: not who wrote it (RFC 5322, 3.6.6)", top("Resent-From: eve@evil.example\r\nResent-Sender: eve@evil.example\r\n")),
 	}, controls()...)
+}
+
+// lfButOne makes each line end LF but one, whose CR and LF stand in two of the
+// pieces of 32 KiB that a file is read in.
+func lfButOne(raw string) (string, error) {
+	raw = strings.ReplaceAll(raw, "\r\n", "\n")
+	const at = 32<<10 - 1
+	if !strings.HasPrefix(raw[at:], "xx") {
+		return "", errNothing
+	}
+	return raw[:at] + "\r\n" + raw[at:], nil
 }
 
 // controls are messages with one octet that no value may have (RFC 5322, 2.2).
