@@ -10,7 +10,7 @@ import (
 
 // Hidden is what an accepted message hides of one class in one place.
 type Hidden struct {
-	Place, Class string // words of closed lists: lower-case letters and hyphens
+	Place, Class string // words of closed lists: lower-case letters, digits and hyphens
 	Count        int
 	Digest       [sha256.Size]byte // SHA-256 of what is hidden; zero where there is nothing of it
 }
@@ -65,7 +65,7 @@ func (a Acceptance) checkHidden() error {
 	return nil
 }
 
-func validWord(s string) bool { return within(len(s), 1, 32) && only(s, letters+"-") }
+func validWord(s string) bool { return within(len(s), 1, 32) && only(s, letters+digits+"-") }
 
 // check reports whether a row is one that could be written here.
 func (s *Sighting) check() bool {

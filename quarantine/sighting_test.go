@@ -51,17 +51,17 @@ func TestSightings(t *testing.T) {
 	keep(t, s, hiding("shopping", 1, hidden("html", "html-comment", 3, "run this"), hidden("body", "tag", 40, "run that")),
 		hiding("travel", 1, hidden("html", "html-comment", 3, "run this")))
 	keep(t, s, acceptance("shopping", noon, proof(9, 9)))
-	keep(t, s, hiding("shopping", 2, hidden("preamble", "preamble", 1, "run this"), hidden("body", "bad-encoding", 1, "")))
+	keep(t, s, hiding("shopping", 2, hidden("preamble", "preamble", 1, "run this"), hidden("body", "invalid-utf8", 1, "")))
 	r, err := OpenReader(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	wantSeen(t, seen(t, r, Filter{}), "shopping 2 body bad-encoding 1", "shopping 2 preamble preamble 1",
+	wantSeen(t, seen(t, r, Filter{}), "shopping 2 body invalid-utf8 1", "shopping 2 preamble preamble 1",
 		"shopping 1 body tag 40", "shopping 1 html html-comment 3", "travel 1 html html-comment 3")
 	wantSeen(t, seen(t, r, Filter{Policy: "travel"}), "travel 1 html html-comment 3")
-	wantSeen(t, seen(t, r, Filter{Since: noon.Add(2 * time.Second)}), "shopping 2 body bad-encoding 1", "shopping 2 preamble preamble 1")
-	wantSeen(t, seen(t, r, Filter{Limit: 1}), "shopping 2 body bad-encoding 1")
+	wantSeen(t, seen(t, r, Filter{Since: noon.Add(2 * time.Second)}), "shopping 2 body invalid-utf8 1", "shopping 2 preamble preamble 1")
+	wantSeen(t, seen(t, r, Filter{Limit: 1}), "shopping 2 body invalid-utf8 1")
 
 	all, err := r.Sightings(t.Context(), Filter{})
 	if err != nil {
