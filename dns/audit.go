@@ -62,10 +62,19 @@ func hosts(m *dns.Msg) []string {
 	return all
 }
 
-// question puts one question to one server: over UDP, and over TCP if the
-// answer did not fit. What is neither an answer nor that there is none is an
-// error.
-func (r *Resolver) question(ctx context.Context, server string, query *dns.Msg) (*dns.Msg, error) {
+// question puts one question to one server, again if it does not answer. What is
+// neither an answer nor that there is none is an error.
+func (r *Resolver) question(ctx context.Context, server string, query *dns.Msg) (m *dns.Msg, err error) {
+	for range rounds {
+		if m, err = r.once(ctx, server, query); err == nil {
+			break
+		}
+	}
+	return m, err
+}
+
+// once asks over UDP, and over TCP if the answer did not fit.
+func (r *Resolver) once(ctx context.Context, server string, query *dns.Msg) (*dns.Msg, error) {
 	for _, network := range []string{"udp", "tcp"} {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		client := dns.Client{Net: network, Timeout: r.timeout}

@@ -134,7 +134,7 @@ func TestEveryKind(t *testing.T) {
 // TestCommand holds what a script sees of it: one object a line, and exit 1 for
 // a way round alone.
 func TestCommand(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	bin, clean, err := rig.Build(ctx)
 	must(t, err)
