@@ -1,5 +1,5 @@
 # For developers. Users need scripts/demo and scripts/test only.
-.PHONY: build test test-all fuzz shapes mutate demo load man vet fmt clean
+.PHONY: build test test-all fuzz shapes mutate demo load man package vet fmt clean
 
 build: ## the binary as it is shipped
 	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile
@@ -11,6 +11,7 @@ test-all: ## everything: with real mail (root, Debian), with fuzzing, and the co
 	./scripts/test
 	./scripts/fuzz
 	$(MAKE) shapes
+	go test -count=1 -timeout 20m ./tests/deb
 
 fuzz: ## ten seconds of each parser
 	./scripts/fuzz
@@ -31,6 +32,9 @@ load: ## stile's rate and memory beside OpenDKIM's (Debian), some minutes
 man: ## the manual pages, into build/man
 	CGO_ENABLED=0 go build -trimpath -o build/stile ./cmd/stile
 	./deploy/man/make build/stile build/man
+
+package: ## the Debian package, into build/package
+	./deploy/deb/build
 
 vet:
 	go vet ./...

@@ -36,14 +36,17 @@ type DNS struct {
 	served sync.WaitGroup
 }
 
-// StartDNS starts a server without records.
-func StartDNS() (*DNS, error) {
+// StartDNS starts a server without records, at a free port.
+func StartDNS() (*DNS, error) { return StartDNSAt("127.0.0.1:0") }
+
+// StartDNSAt is StartDNS at an address of one's own.
+func StartDNSAt(addr string) (*DNS, error) {
 	// One port number for both: UDP's is taken first, and TCP's may be in use.
 	var packets net.PacketConn
 	var conns net.Listener
 	var err error
 	for range 20 {
-		if packets, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+		if packets, err = net.ListenPacket("udp", addr); err != nil {
 			return nil, fmt.Errorf("rig: DNS: %w", err)
 		}
 		if conns, err = net.Listen("tcp", packets.LocalAddr().String()); err == nil {

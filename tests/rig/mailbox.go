@@ -22,7 +22,7 @@ func (f *Postfix) Mailbox(name string) *Mailbox {
 // for one if need be.
 func (m *Mailbox) Next(ctx context.Context) (string, error) {
 	var path string
-	err := until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		unread, err := m.Unread()
 		if err != nil || len(unread) == 0 {
 			return false, err

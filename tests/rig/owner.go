@@ -43,7 +43,7 @@ func (o *owner) key() string { return filepath.Join(o.dir, "key.txt") }
 // Sealed waits until so many originals lie in stile's evidence directory.
 func (s *Stile) Sealed(ctx context.Context, n int) error {
 	dir := filepath.Join(s.State, "evidence")
-	err := until(ctx, func() (bool, error) {
+	err := Until(ctx, func() (bool, error) {
 		all, err := filepath.Glob(filepath.Join(dir, "[^.]*.age")) // .sealing-* is not finished
 		return len(all) >= n, err
 	}, dir)

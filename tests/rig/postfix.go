@@ -252,7 +252,7 @@ func follow(ctx context.Context, path string, l *Lines) error {
 		return fmt.Errorf("rig: %w", err)
 	}
 	defer file.Close()
-	return until(ctx, func() (bool, error) {
+	return Until(ctx, func() (bool, error) {
 		_, err := io.Copy(l, file)
 		return false, err
 	}, path)

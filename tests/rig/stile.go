@@ -182,7 +182,7 @@ func (s *Stile) Stop(ctx context.Context) error {
 // Closed waits until the daemon takes no more connections: until its socket is
 // gone.
 func (s *Stile) Closed(ctx context.Context) error {
-	err := until(ctx, func() (bool, error) { return !exists(s.Socket), nil }, filepath.Dir(s.Socket))
+	err := Until(ctx, func() (bool, error) { return !exists(s.Socket), nil }, filepath.Dir(s.Socket))
 	if err != nil {
 		return fmt.Errorf("rig: the socket is still there: %w", err)
 	}

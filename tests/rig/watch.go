@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// until looks whether done is true, and again after every change in one of the
+// Until looks whether done is true, and again after every change in one of the
 // paths (a directory or a file that exists), until it is or ctx ends.
-func until(ctx context.Context, done func() (bool, error), paths ...string) error {
+func Until(ctx context.Context, done func() (bool, error), paths ...string) error {
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
 		return fmt.Errorf("rig: inotify: %w", err)
