@@ -45,12 +45,9 @@ func (c Claim) Hash(key []byte) string {
 // plain reports whether an address may stand in a record. What a stranger can
 // write in one is bounded to something that no reader takes for a sentence.
 func plain(address string) bool {
-	local, domain, ok := strings.Cut(address, "@")
-	if !ok || strings.Contains(domain, "@") {
-		return false
-	}
-	for i := 0; i < len(address); i++ {
-		if !alnum(address[i]) && strings.IndexByte(".@_+-", address[i]) < 0 {
+	local, domain, _ := strings.Cut(address, "@")
+	for _, c := range []byte(local + domain) {
+		if !alnum(c) && strings.IndexByte("._+-", c) < 0 {
 			return false
 		}
 	}
@@ -123,8 +120,8 @@ func ValidAddress(s string) bool {
 	if strings.Contains(s, "=?") {
 		return false
 	}
-	local, domain, ok := strings.Cut(s, "@")
-	return ok && dotAtom(local) && strings.Contains(domain, ".") && validDomain(domain)
+	local, domain, _ := strings.Cut(s, "@")
+	return dotAtom(local) && strings.Contains(domain, ".") && validDomain(domain)
 }
 
 func dotAtom(s string) bool {
@@ -184,15 +181,13 @@ func splitList(list, seps string) []string {
 			i++
 		case quoted:
 			quoted = c != '"'
-		case comment > 0 && c == '(':
+		case c == '(':
 			comment++
 		case comment > 0 && c == ')':
 			comment--
 		case comment > 0:
 		case c == '"':
 			quoted = true
-		case c == '(':
-			comment++
 		case c == '<':
 			angle = true
 		case c == '>':
