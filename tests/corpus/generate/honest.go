@@ -160,6 +160,7 @@ func tongues() []recipe {
 	return []recipe{
 		text("iso-2022-jp", "Japanese in ISO-2022-JP", "ISO-2022-JP", "7bit", "=?ISO-2022-JP?B?GyRCJDMkcyRLJEEkTxsoQg==?=", "\x1b$B$3$s$K$A$O\x1b(B, agent\r\n", hello, hello+", agent"),
 		text("shift-jis", "Japanese in Shift_JIS", "Shift_JIS", "8bit", "=?Shift_JIS?B?grGC8YLJgr+CzQ==?=", "\x82\xb1\x82\xf1\x82\xc9\x82\xbf\x82\xcd, agent\r\n", hello, hello+", agent"),
+		text("shift-jis-broken", "Shift_JIS with half a pair before a letter", "Shift_JIS", "8bit", "x", "a\x82<b\r\n", "x", `a\x{82}<b`),
 		text("euc-jp", "Japanese in EUC-JP", "euc-jp", "8bit", "=?euc-jp?B?pLOk86TLpMGkzw==?=", "\xa4\xb3\xa4\xf3\xa4\xcb\xa4\xc1\xa4\xcf, agent\r\n", hello, hello+", agent"),
 		text("japanese-utf-8", "Japanese in UTF-8 and base64", "utf-8", "base64", "=?utf-8?B?44GT44KT44Gr44Gh44Gv?=", "44GT44KT44Gr44Gh44GvLCBhZ2VudA==\r\n", hello, hello+", agent"),
 		text("latin-1", "French in ISO-8859-1", "iso-8859-1", "8bit", "=?iso-8859-1?Q?caf=E9?=", "\xe0 bient\xf4t, agent\r\n", "caf\u00e9", "\u00e0 bient\u00f4t, agent"),

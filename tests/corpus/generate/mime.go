@@ -139,6 +139,7 @@ func encodings() []recipe {
 		show("qp-bad", "an = that begins nothing", "quoted-printable", "1+1=2 =ZZ\r\n", corpus.Rendering{Contains: []string{"1+1=2 =ZZ"}, Hidden: odd}),
 		show("qp-control", "a control character in quoted-printable", "quoted-printable", "a=00b=1B[2K\r\n", corpus.Rendering{Contains: []string{`a\u{0}b\u{1B}[2K`}, Hidden: []string{"control"}}),
 		show("qp-line-end", "a line end in quoted-printable", "quoted-printable", "a=0D=0Ab\r\n", corpus.Rendering{Contains: []string{"a", "b"}}),
+		utf16(show("utf-16-low-alone", "UTF-16 in base64 with half a pair, and half a unit at the end", "base64", "SABpAADcaABp\r\n", corpus.Rendering{Contains: []string{`Hi\x{00}\x{DC}h\x{69}`}, Hidden: []string{"invalid-utf8"}})),
 		utf16(show("utf-16", "UTF-16 in base64", "base64", "//5IAGUAbABsAG8ADQAKAA==\r\n", corpus.Rendering{Contains: []string{"Hello"}})),
 	}
 }
@@ -196,6 +197,13 @@ func coverages() []recipe {
 		show("html", "HTML", unsure, set("Content-Type", "text/html")),
 		show("disposition", "a disposition, which is not read", sure, add("Content-Disposition: attachment")),
 		message("accept/unsigned-encoding-only", "an encoding that is not signed and a type that is", "each field that is not signed must be certain", uncovered("content-transfer-encoding"), set("Content-Transfer-Encoding", "base64")).
+			with(corpus.Keys{Rendering: unsure}),
+		message("accept/unsigned-type-unknown-encoding", "a type that is not signed, an encoding that is and that nobody knows", "what cannot be decoded cannot be looked at", uncovered("content-type"), set("Content-Transfer-Encoding", "x-none")).
+			with(corpus.Keys{Rendering: unsure}),
+		message("accept/unsigned-encoding-utf-16", "an encoding that is not signed, a type that is and says UTF-16", "without an encoding the same octets are another text", uncovered("content-transfer-encoding"), set("Content-Type", "text/plain; charset=utf-16")).
+			with(corpus.Keys{Rendering: unsure}),
+		message("accept/unsigned-encoding-charset", "quoted-printable that is not signed, a type that is and says a charset that nobody knows", "no text can be valid in it", uncovered("content-transfer-encoding"),
+			set("Content-Type", "text/plain; charset=x-none"), set("Content-Transfer-Encoding", "quoted-printable"), body("caf=C3=A9\r\n")).
 			with(corpus.Keys{Rendering: unsure}),
 		message("accept/unsigned-reply-to", "fields that say where an answer goes", "each that is not signed is deleted", add("Reply-To: eve@evil.example", "Sender: eve@evil.example", "List-Unsubscribe: <https://evil.example>")).with(corpus.Keys{Rendering: corpus.Rendering{Flags: []verdict.Flag{verdict.ReplyToRemoved}}}),
 		message("accept/two-coverages", "two signatures, the topmost covers less", "what is shown depends on the one that accepts", also(func() signed.Signature {
