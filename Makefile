@@ -25,6 +25,9 @@ mutate: ## every small mistake in verdict and fence, and which of them no test n
 demo: ## the whole path, shown (root, Debian)
 	./scripts/demo
 
+drill: ## cuts each guard out and demands that a test misses it, some minutes
+	@go run ./tests/drill
+
 load: ## stile's rate and memory beside OpenDKIM's (Debian), some minutes
 	./scripts/bring opendkim
 	go run ./tests/load

@@ -154,6 +154,8 @@ func TestParseVerdict(t *testing.T) {
 		"a name twice, alike": swap(" d=", " from=friend@example.org; d="),
 		"a double at the end": value + "; from=mallory@evil.example",
 		"an unknown twice":    value + "; x=1; x=1",
+		"an unknown, empty":   value + "; x=",
+		"an unknown, 8 bit":   value + "; x=\xe4",
 		"a name lacks":        swap(" d=example.org;", ""),
 		"the last lacks":      value[:strings.LastIndex(value, ";")],
 		"another order":       swap("d=example.org; key=9f2c41d0a7b3e815;", "key=9f2c41d0a7b3e815; d=example.org;"),

@@ -156,7 +156,7 @@ func TestHash(t *testing.T) {
 }
 
 func TestSenders(t *testing.T) {
-	for _, bad := range []string{"", "a", "a@b", "A <a@b.example>", "a@b.example ", "\u00e4@b.example"} {
+	for _, bad := range []string{"", "a", "a@b", "A <a@b.example>", "a@b.example ", "\u00e4@b.example", ".a@b.example", "a..b@c.example", "a.@b.example"} {
 		if _, err := NewSenders([]string{bad}); !errors.Is(err, ErrEntry) {
 			t.Errorf("entry %q: %v", bad, err)
 		}
@@ -167,6 +167,25 @@ func TestSenders(t *testing.T) {
 	}
 	if _, ok := s.find("fr\u0130end@example.org"); ok {
 		t.Error("Unicode folding")
+	}
+}
+
+// Each part of the grammar refuses by itself, not only with the second parser.
+func TestEachValidatorByItself(t *testing.T) {
+	for _, comment := range []string{`(a\)`, "(a(b)", "(a)b)", "(\xe9)"} {
+		if simpleComment(comment) {
+			t.Errorf("a comment: %q", comment)
+		}
+	}
+	for _, phrase := range []string{"\xe9", `"a`, "a@b", "a,b", `a\b`} {
+		if validPhrase(phrase) {
+			t.Errorf("a phrase: %q", phrase)
+		}
+	}
+	for _, name := range []string{"", "a:b", "a b", "a\t", "\u00e4", "a\x7f"} {
+		if validFieldName(name) {
+			t.Errorf("a field name: %q", name)
+		}
 	}
 }
 

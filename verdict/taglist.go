@@ -105,14 +105,9 @@ func dropFWS(s string) string {
 
 // parseSeconds reads t= and x=: 1 to 12 digits (RFC 6376, 3.5).
 func parseSeconds(s string) (int64, bool) {
-	if len(s) < 1 || len(s) > 12 {
+	if len(s) > 12 {
 		return 0, false
 	}
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil
+	n, err := strconv.ParseUint(s, 10, 63)
+	return int64(n), err == nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -34,8 +35,8 @@ func drillOf(t *testing.T) *drill {
 // Each check holds of stile as it is.
 func TestDrill(t *testing.T) {
 	d := drillOf(t)
-	for _, c := range checks {
-		t.Run(c.text, func(t *testing.T) {
+	for i, c := range checks {
+		t.Run(strconv.Itoa(i+1), func(t *testing.T) {
 			if err := c.holds(d); err != nil {
 				t.Error(err)
 			}

@@ -73,6 +73,7 @@ func bounds() []recipe {
 		})),
 		bad("from-not-signed", "From is not in h=", "5.4: it must be", uncovered("from")),
 		bad("signs-itself", "DKIM-Signature in h=, and no other is there", "its own b= was empty when it was signed", covering("dkim-signature")),
+		bad("signs-itself-no-answer", "DKIM-Signature in h=, and no answer for the key", "what fails without the key asks for none", by("example.org", "corpus-dead"), covering("dkim-signature")),
 		message("accept/signs-another", "a signature that covers the one below it", "5.4.2", also(func() signed.Signature {
 			s := signature("example.org", "corpus-ed")
 			s.Names = append(s.Names, "dkim-signature")

@@ -56,6 +56,7 @@ func unusable() []keyCase {
 		{selector: "no-record", what: "no key record", why: "3.6.2.2"},
 		{selector: "empty-record", what: "an empty record", why: "no p=", record: text("")},
 		{selector: "revoked", what: "an empty p=", why: "revoked", record: text("v=DKIM1; k=rsa; p=")},
+		{selector: "p-and-more", what: "p= with a character behind it", why: "one key has one spelling", record: text("v=DKIM1; k=rsa; " + p + "*")},
 		{selector: "no-p", what: "no p=", why: "required", record: text("v=DKIM1; k=rsa")},
 		{selector: "spf", what: "another kind of record", why: "no key", record: text("v=spf1 -all")},
 		{selector: "text", what: "a text", why: "no tag list", record: text("this is no key " + p)},

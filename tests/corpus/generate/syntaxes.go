@@ -3,6 +3,8 @@ package main
 import (
 	"regexp"
 	"strings"
+
+	"stile/tests/signed"
 )
 
 // syntaxes are signatures by the grammar of RFC 6376, 3.2 and 3.5, and others.
@@ -68,6 +70,7 @@ func syntaxes() []recipe {
 		bad("i-suffix", "i= at a domain that ends in d=", "3.5: below it, not behind it", tags("i=alice@badexample.org;")),
 		bad("i-parent", "i= at the parent of d=", "3.5", line("From", "From: <ops@sub.example.org>"), by("sub.example.org", "corpus"), tags("i=@example.org;")),
 		bad("i-no-domain", "i= with nothing behind the @", "no domain", tags("i=alice@;")),
+		bad("i-long-domain", "i= at a name of 255 octets, below d=", "253 is the most (RFC 1035, 2.3.4)", tags("i=@"+strings.Repeat(strings.Repeat("a", 60)+".", 4)+"example.org;")),
 		bad("i-bad-domain", "i= at a name that is no domain, below d=", "no LDH label", tags("i=alice@-x.example.org;")),
 		ok("i-below", "i= at a subdomain of d=", "3.5", tags("i=alice@mail.example.org;")),
 		ok("i-no-local", "i= without a local part", "3.5", tags("i=@example.org;")),
@@ -87,6 +90,7 @@ func syntaxes() []recipe {
 			bad("bh-"+c.name, "bh= "+c.what, "one hash has one spelling", tag("bh", "bh="+c.text)))
 	}
 	return append(all,
+		bad("bh-and-more", "the own bh= with a character behind it", "one hash has one spelling", sign(moreHash)),
 		ok("b-folded", "b= with white space and folds inside", "3.5: it is ignored", late(spreadB)),
 		bad("b-bits-of-own", "the own b= with unused bits that are not zero", "one signature has one spelling", by("example.org", "corpus-ed"), late(loosenB)))
 }
@@ -94,6 +98,13 @@ func syntaxes() []recipe {
 func simple(l *letter) error {
 	l.signs[0].Simple = true
 	return nil
+}
+
+// moreHash puts a character behind bh= that is none of base64.
+func moreHash(s *signed.Signature) {
+	s.Alter = alsoAlter(s.Alter, func(field string) string {
+		return tagPattern("bh").ReplaceAllStringFunc(field, func(tag string) string { return strings.TrimSuffix(tag, ";") + "*;" })
+	})
 }
 
 var tagB = regexp.MustCompile(`(\r\n b=)([A-Za-z0-9+/=]+)`)
