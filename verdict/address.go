@@ -222,7 +222,7 @@ func parseFrom(value string) (addr string, ok bool) {
 		if at < 0 {
 			return "", false
 		}
-		if !validPhrase(strings.TrimRight(rest[:at], " \t")) {
+		if !validPhrase(rest[:at]) {
 			return "", false
 		}
 		addr = rest[at+1 : len(rest)-1]
@@ -328,7 +328,6 @@ func dropComments(s string) string {
 			quoted = !quoted
 		case !quoted && c == '(':
 			comment++
-			continue
 		case comment > 0 && c == ')':
 			comment--
 			continue

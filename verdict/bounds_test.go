@@ -230,12 +230,12 @@ func TestCoverage(t *testing.T) {
 			}
 		}
 	}
-	one, two := cover(header, []string{"a", "b", "x"}), cover(header, []string{"A", "a", "c", "X"})
+	one, two := cover(header, []string{"a", "b", "x", "z"}), cover(header, []string{"A", "a", "c", "X"})
 	both := one.both(two)
 	if !slices.Equal(both.fields, []bool{false, false, false, false, true}) {
 		t.Errorf("both cover %v", both.fields)
 	}
-	for name, want := range map[string]bool{"A": true, "b": false, "C": false, "x": true, "y": false} {
+	for name, want := range map[string]bool{"A": true, "b": false, "C": false, "x": true, "y": false, "z": false} {
 		if got := both.covers(header, name); got != want {
 			t.Errorf("both cover %s: %v", name, got)
 		}

@@ -215,6 +215,7 @@ func TestAddressLists(t *testing.T) {
 		"<a<b>,c":            {"<a<b>", "c"},
 		"a),b":               {"a)", "b"},
 		"a>,b":               {"a>", "b"},
+		"a)(b,c),d":          {"a)(b,c)", "d"},
 		`"<",a`:              {`"<"`, "a"},
 		"<@x:a@b>,(c)d,\"e,": {"<@x:a@b>", "(c)d", "\"e,"},
 	} {
@@ -252,6 +253,7 @@ func TestAddressLists(t *testing.T) {
 		`a(x\`:               "a",
 		`"a\`:                `"a\`,
 		`(x"y)a@b`:           "a@b",
+		`(x"y)a@b(z)`:        "a@b",
 		`"x)"(y)`:            `"x)"`,
 		"a>":                 "a>",
 		"<>":                 "",
@@ -302,7 +304,7 @@ func TestFromParts(t *testing.T) {
 	}
 	for s, want := range map[string]string{
 		"a (b)": "a ", `"(" (b)`: `"(" `, `"\"(" (b)`: `"\"(" `, "(b)": "", `"a\\" (b)`: `"a\\" `, `"(b)`: "-", "b)": "-",
-		"a (b) (c)": "-", "a (b(c))": "-",
+		"a (b) (c)": "-", "a (b(c))": "-", "a ((b)": "-",
 	} {
 		before, ok := cutComment(s)
 		if ok != (want != "-") || ok && before != want {

@@ -145,3 +145,25 @@ func TestList(t *testing.T) {
 		}
 	}
 }
+
+// TestListIsFresh: every row of the list is a mutation of the source as it is.
+func TestListIsFresh(t *testing.T) {
+	why, err := readList("equivalent.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := load("../..", mutated...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*mutant
+	for _, s := range sources {
+		for _, f := range s.files {
+			mutate(s, f, &all)
+		}
+	}
+	number(all)
+	for _, fault := range stale(why, all, nil) {
+		t.Error(fault)
+	}
+}
