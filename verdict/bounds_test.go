@@ -294,3 +294,21 @@ func TestKeyedHash(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestShortBodies: every body of up to five octets of these four.
+func TestShortBodies(t *testing.T) {
+	bodies := []string{""}
+	for from := 0; len(bodies[from]) < 5; from++ {
+		for _, c := range []string{"a", " ", "\r", "\n"} {
+			bodies = append(bodies, bodies[from]+c)
+		}
+	}
+	for _, body := range bodies {
+		for _, simple := range []bool{false, true} {
+			want := sha256.Sum256([]byte(naiveBody(body, simple)))
+			if got := hashBody(strings.NewReader(body), int64(len(body)), simple); !bytes.Equal(got.sum, want[:]) {
+				t.Errorf("body %q, simple %v: canonical form is not %q", body, simple, naiveBody(body, simple))
+			}
+		}
+	}
+}
