@@ -50,12 +50,8 @@ func (w *world) readLMTP() received {
 // open opens the stamp of a delivered message.
 func (w *world) open(raw, policy string) received {
 	w.t.Helper()
-	got := received{raw: raw}
-	m, err := verdict.Split(io.NewSectionReader(strings.NewReader(got.raw), 0, int64(len(got.raw))))
-	w.do(err)
-	got.header = m.Header
-	got.verdict, got.text, err = stamp.Open(got.header, policy, w.sealKeys()...)
-	w.do(err)
+	got := w.judged(raw, policy, w.sealKeys())
+	var err error
 	got.fence, err = fence.Parse(got.text)
 	w.do(err)
 
@@ -67,6 +63,17 @@ func (w *world) open(raw, policy string) received {
 		w.t.Errorf("mime.WordDecoder reads\n%q\nwant\n%q", words, got.text)
 	}
 	w.readPython(got)
+	return got
+}
+
+// judged wants a message to have a stamp for the policy.
+func (w *world) judged(raw, policy string, keys []note.Verifier) received {
+	w.t.Helper()
+	m, err := verdict.Split(io.NewSectionReader(strings.NewReader(raw), 0, int64(len(raw))))
+	w.do(err)
+	got := received{raw: raw, header: m.Header}
+	got.verdict, got.text, err = stamp.Open(got.header, policy, keys...)
+	w.do(err)
 	return got
 }
 

@@ -18,12 +18,13 @@ var policies = map[string]string{
 // What Postfix took must be settled or discarded.
 func (w *world) sum(sent, deferred int) {
 	w.t.Helper()
+	keys := w.sealKeys()
 	for mailbox, policy := range policies {
 		unread, err := w.Postfix.Mailbox(mailbox).Unread()
 		w.do(err)
 		for _, path := range unread {
 			if policy != "" {
-				w.open(readMail(w.t, path), policy)
+				w.judged(readMail(w.t, path), policy, keys)
 			}
 			w.do(os.Remove(path))
 			w.delivered++
