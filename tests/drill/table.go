@@ -58,8 +58,5 @@ func recordRows() (rows []row) {
 	} {
 		rows = append(rows, row{code: "record", file: "quarantine/record.go", piece: fits, with: "true", test: "quarantine TestDoesNotFit"})
 	}
-	for _, fits := range []string{`validTime(r.Last)`, `r.Count > 0`} {
-		rows = append(rows, row{code: "record", file: "quarantine/record.go", piece: fits, with: "true", test: "quarantine TestStrangeRow"})
-	}
 	return rows
 }
