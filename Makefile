@@ -1,5 +1,5 @@
 # For developers. Users need scripts/demo and scripts/test only.
-.PHONY: build test test-all fuzz shapes mutate demo load man package vet fmt clean
+.PHONY: build test test-all fuzz shapes mutate drill demo load man package vet fmt clean
 
 build: ## the binary as it is shipped
 	CGO_ENABLED=0 go build -trimpath -o stile ./cmd/stile

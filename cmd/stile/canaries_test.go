@@ -65,7 +65,7 @@ func refusedMail(t *testing.T, c *canaries) map[string]string {
 			c.word(), c.word(), c.word(), c.word(), c.word(), c.word(), c.word(), c.word(), c.word(), c.word(), c.word(), c.word())
 	}
 	tags := func() string {
-		return fmt.Sprintf("i=@example.org; z=Subject:%s; %s=%s;", c.word(), c.word(), c.word())
+		return fmt.Sprintf("i=@example.org; z=Subject:%s; x%s=%s;", c.word(), c.word(), c.word())
 	}
 	all := map[string]string{}
 	add := func(reason verdict.Reason, s signed.Spec) {
