@@ -1,12 +1,10 @@
 package reload
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"stile/tests/rig"
 )
@@ -42,24 +40,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("not run: TestUnits")
 		return
 	}
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	bin, clean, err := rig.Build(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	binary = bin
-	code := m.Run()
-	if err := clean(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(rig.WithBinary(&binary, m.Run))
 }
 
 func TestReload(t *testing.T) {

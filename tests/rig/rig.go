@@ -251,3 +251,22 @@ func (r *Rig) WriteScript(path, script, addr string, key *Key) error {
 	}
 	return nil
 }
+
+// WithBinary compiles stile, puts its path into *binary, runs what needs it and
+// returns what that returned: the exit status of a package's tests.
+func WithBinary(binary *string, run func() int) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	bin, clean, err := Build(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	*binary = bin
+	code := run()
+	if err := clean(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
